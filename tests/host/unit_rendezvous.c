@@ -1,7 +1,10 @@
-/* The rendezvous of a node's ranks: sizes of messages and answers, a leader that is busy. */
+/* The rendezvous of a node's ranks: sizes of messages and answers, a leader that is busy, and who
+ * waits how long. */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 
 #include "core/base/hash.h"
@@ -15,6 +18,29 @@ static char key[64];
 static size_t answer_size;
 static bool one_for_all;
 static int listener = -1, peer = -1; /* of this process, which forked ranks close */
+
+static int clock_speed = 1;
+static double patience_s = 30, limit_s, decide_s;
+
+/* In place of libc's, these two: a rank's clock may go faster than others'. */
+int clock_gettime(clockid_t which, struct timespec *now)
+{
+    long status = syscall(SYS_clock_gettime, which, now);
+
+    now->tv_sec *= clock_speed;
+    now->tv_nsec *= clock_speed;
+    now->tv_sec += now->tv_nsec / 1000000000;
+    now->tv_nsec %= 1000000000;
+    return (int)status;
+}
+
+int poll(struct pollfd *fds, nfds_t n, int timeout_ms)
+{
+    struct timespec limit = {.tv_sec = timeout_ms / clock_speed / 1000,
+                             .tv_nsec = timeout_ms / clock_speed % 1000 * 1000000L};
+
+    return ppoll(fds, n, timeout_ms < 0 ? NULL : &limit, NULL);
+}
 
 static int prepare(void *context, struct gpubind_error *err)
 {
@@ -40,6 +66,7 @@ static int decide(void *context, const struct rendezvous_message *messages, int 
 {
     (void)context;
     (void)err;
+    rank_sleep(decide_s);
     for (int i = 0; i < n && (i == 0 || !one_for_all); i++) {
         int rank = one_for_all ? 0 : *(const char *)messages[i].bytes;
         char *bytes = malloc(answer_size);
@@ -55,7 +82,8 @@ static struct rendezvous_call call_of(char *mine, size_t size)
 {
     return (struct rendezvous_call){.key = key,
                                     .expected = NRANKS,
-                                    .patience_s = 30,
+                                    .patience_s = patience_s,
+                                    .limit_s = limit_s,
                                     .prepare = prepare,
                                     .decide = decide,
                                     .fail = fail,
@@ -151,10 +179,68 @@ static void test_busy_leader(void)
     tap_is_int(good, NRANKS, "... and meet again when it leaves");
 }
 
+/* Starts rank 0, which leads by the clock of all, and others. */
+static void start_others(pid_t *pids, int first, int last)
+{
+    for (int i = first; i <= last; i++) {
+        pids[i] = rank_start(meet, i);
+        rank_sleep(i ? 0 : 0.5);
+    }
+}
+
+static int count_good(const pid_t *pids, int n)
+{
+    int good = 0;
+
+    for (int i = 0; i < n; i++)
+        good += rank_ended(pids[i], 0);
+    return good;
+}
+
+/* Others wait as long as the leader does: here until 64 s and more have gone by on their clocks. */
+static void test_late_rank(void)
+{
+    pid_t pids[NRANKS];
+
+    snprintf(key, sizeof key, "unit/%ld/late", (long)getpid());
+    start_others(pids, 0, 0);
+    patience_s = 2;
+    clock_speed = 30;
+    start_others(pids, 1, NRANKS - 2);
+    patience_s = 30;
+    clock_speed = 1;
+    rank_sleep(4);
+    start_others(pids, NRANKS - 1, NRANKS - 1);
+    tap_is_int(count_good(pids, NRANKS), NRANKS, "ranks wait as long as their leader does");
+}
+
+/* A limit is the leader's, too, and the time for its decision does not count. */
+static void test_limit(void)
+{
+    double began, took;
+    pid_t pids[NRANKS];
+    struct timespec now;
+
+    snprintf(key, sizeof key, "unit/%ld/limit", (long)getpid());
+    limit_s = 2;
+    decide_s = 1;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    began = (double)now.tv_sec;
+    start_others(pids, 0, NRANKS - 2);
+    tap_is_int(count_good(pids, NRANKS - 1), NRANKS - 1,
+               "with a limit ranks that found their leader have its answer");
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    took = (double)now.tv_sec - began;
+    tap_ok(took < 15, "... after %.0f s, where the next rank would have had 30", took);
+    limit_s = decide_s = 0;
+}
+
 int main(void)
 {
     test_answers();
     test_message_too_long();
     test_busy_leader();
+    test_late_rank();
+    test_limit();
     return tap_done();
 }

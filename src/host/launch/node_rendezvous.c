@@ -16,8 +16,10 @@
 #include "host/launch/node_rendezvous_leader.h"
 #include "host/sys/listener.h"
 
-/* How long a process waits beyond the leader's timeout, for discovery on a loaded machine. */
+/* How long a process looks for a leader beyond the timeout, on a loaded machine. */
 #define GRACE_S 60.0
+/* One wait of those without a limit. */
+#define WAIT_MS 60000
 /* How long an address may be bound by a process that does not listen. */
 #define STUCK_S 3.0
 /* Addresses tried while other users hold the first ones. */
@@ -68,9 +70,10 @@ struct attempt {
     struct rendezvous_message *answer;
     enum rendezvous_outcome outcome;
     struct gpubind_error *err; /* of RENDEZVOUS_FAILED */
-    double deadline;
-    int number;         /* of the address */
-    double stuck_since; /* when connecting to this address first failed, or 0 */
+    double deadline;           /* for finding a leader; what one is waited for is added */
+    double limit;              /* for its answer, 0: as long as it is there */
+    int number;                /* of the address */
+    double stuck_since;        /* when connecting to this address first failed, or 0 */
 };
 
 enum step { STEP_OVER, STEP_AGAIN };
@@ -92,6 +95,14 @@ static enum step again_unless_refused(const struct attempt *attempt, const char 
     return STEP_OVER;
 }
 
+/* The time since then went by because a leader was there. */
+static enum step wait_longer(struct attempt *attempt, double began)
+{
+    if (!attempt->limit)
+        attempt->deadline += rendezvous_clock() - began;
+    return STEP_AGAIN;
+}
+
 /* After connect failed: whether a leader is there, and busy, so that its backlog is full. Another
  * user's listener can have a full one, too, and need not ever accept. Leaves errno. */
 static bool is_busy(const struct sockaddr_un *address)
@@ -104,11 +115,12 @@ static bool is_busy(const struct sockaddr_un *address)
 }
 
 /* The leader is about to listen, or has just left; unless that lasts. */
-static enum step wait_for_leader(struct attempt *attempt, const struct sockaddr_un *address)
+static enum step wait_for_leader(struct attempt *attempt, const struct sockaddr_un *address,
+                                 double began)
 {
     if (is_busy(address)) {
         attempt->stuck_since = 0;
-        return STEP_AGAIN;
+        return wait_longer(attempt, began);
     }
     if (again_unless_refused(attempt, "connect") == STEP_OVER)
         return STEP_OVER;
@@ -118,16 +130,16 @@ static enum step wait_for_leader(struct attempt *attempt, const struct sockaddr_
 }
 
 /* Receives one packet. Returns its size, also where that is more than there is room for; 0 when the
- * leader has closed; -1 with errno, ETIMEDOUT after the deadline. */
-static ssize_t receive_packet(int fd, double deadline, char *packet, size_t room)
+ * leader has closed; -1 with errno, ETIMEDOUT after the limit, where that is not 0. */
+static ssize_t receive_packet(int fd, double limit, char *packet, size_t room)
 {
     struct pollfd waiting = {.fd = fd, .events = POLLIN};
-    double left;
+    double left = 1;
 
-    while ((left = deadline - rendezvous_clock()) > 0) {
+    while (!limit || (left = limit - rendezvous_clock()) > 0) {
         ssize_t got;
 
-        if (poll(&waiting, 1, (int)(left * 1000) + 1) < 1)
+        if (poll(&waiting, 1, limit ? (int)(left * 1000) + 1 : WAIT_MS) < 1)
             continue;
         got = recv(fd, packet, room, MSG_TRUNC);
         if (got >= 0 || errno != EINTR)
@@ -172,6 +184,8 @@ static enum step end_answer(struct attempt *attempt, ssize_t got, char tag)
     return STEP_OVER;
 }
 
+/* The leader ends by itself: it waits for each next process only so long, and the caller's part has
+ * limits of its own. */
 static enum step receive_answer(struct attempt *attempt, int fd)
 {
     static char packet[1 + RENDEZVOUS_PART];
@@ -179,7 +193,7 @@ static enum step receive_answer(struct attempt *attempt, int fd)
 
     *attempt->answer = (struct rendezvous_message){.bytes = NULL};
     do {
-        got = receive_packet(fd, attempt->deadline, packet, sizeof packet);
+        got = receive_packet(fd, attempt->limit, packet, sizeof packet);
         if (got < 1 || (size_t)got > sizeof packet ||
             (packet[0] != RENDEZVOUS_MORE && packet[0] != RENDEZVOUS_ANSWER) ||
             add_part(attempt->answer, packet, (size_t)got) < 0)
@@ -195,11 +209,13 @@ static enum step follow(struct attempt *attempt, int fd)
     struct timeval limit = {.tv_sec = 2};
     struct sockaddr_un address;
     socklen_t size = make_address(attempt->call->key, attempt->number, &address);
+    const double began = rendezvous_clock();
+    enum step step;
     bool same;
 
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     if (connect(fd, (struct sockaddr *)&address, size) < 0)
-        return wait_for_leader(attempt, &address);
+        return wait_for_leader(attempt, &address, began);
     attempt->stuck_since = 0;
     if (rendezvous_user(fd, &same, attempt->err) < 0)
         return STEP_OVER;
@@ -207,7 +223,8 @@ static enum step follow(struct attempt *attempt, int fd)
         return next_address(attempt);
     if (send(fd, attempt->call->mine.bytes, attempt->call->mine.size, MSG_NOSIGNAL) < 0)
         return again_unless_refused(attempt, "send");
-    return receive_answer(attempt, fd);
+    step = receive_answer(attempt, fd);
+    return step == STEP_AGAIN ? wait_longer(attempt, began) : step;
 }
 
 static enum step try_once(struct attempt *attempt)
@@ -245,6 +262,8 @@ enum rendezvous_outcome node_rendezvous(const struct rendezvous_call *call,
         return RENDEZVOUS_FAILED;
     }
     attempt.deadline = rendezvous_clock() + limit_s;
+    /* A leader that was found in time has as much again, since it began before that. */
+    attempt.limit = call->limit_s > 0 ? attempt.deadline + limit_s : 0;
     error_set(err, "the node's launcher processes did not meet within %.0f s", limit_s);
     while (rendezvous_clock() < attempt.deadline && attempt.number < MAX_ADDRESSES) {
         struct timespec moment = {.tv_nsec = 1000000};

@@ -24,8 +24,10 @@ struct rendezvous_message {
 struct rendezvous_call {
     const char *key;   /* names job and node */
     int expected;      /* processes, this one included */
-    double patience_s; /* how long to wait for the next one to come */
-    double limit_s;    /* for all of it; 0: long enough for discovery under load */
+    double patience_s; /* how long the leader waits for the next one to come */
+    double limit_s;    /* for finding the leader, and for the leader to wait for all; 0: long enough
+                        * for a loaded machine, and as long as processes come. Others wait for the
+                        * leader until it decides or ends, with a limit for twice as long at most. */
     /* Called when no process has come for a second, with the number of those that came:
      * returns whether no other will come. NULL: others may always come. */
     bool (*complete)(void *context, int came);

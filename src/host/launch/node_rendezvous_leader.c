@@ -90,14 +90,23 @@ static int poll_once(struct peers *peers, int listener, double seconds)
     return poll(peers->polled, (nfds_t)peers->n + 1, (int)(seconds * 1000) + 1);
 }
 
+/* Seconds until the leader goes on without those that have not come. */
+static double time_left(const struct rendezvous_call *call, double began, double last)
+{
+    double patience = last + call->patience_s, limit = began + call->limit_s;
+
+    return (call->limit_s > 0 && limit < patience ? limit : patience) - rendezvous_clock();
+}
+
 /* Waits until all messages are there, or none has come for too long. */
 static int collect(const struct rendezvous_call *call, int listener, struct peers *peers,
                    struct gpubind_error *err)
 {
-    double last = rendezvous_clock();
+    const double began = rendezvous_clock();
+    double last = began;
 
     while (peers->heard + 1 < call->expected) {
-        double silence = rendezvous_clock() - last, left = call->patience_s - silence;
+        double silence = rendezvous_clock() - last, left = time_left(call, began, last);
         int before = peers->heard, n = peers->n, ready;
         bool arrived;
 
