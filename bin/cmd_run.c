@@ -50,17 +50,17 @@ static int read_self(struct run *run, struct gpubind_error *err)
 }
 
 /* A job of one rank needs no rendezvous. */
-static enum rendezvous_outcome decide_alone(struct run *run, struct rendezvous_message *directives,
+static enum rendezvous_outcome decide_alone(struct run *run, struct rendezvous_message *mine,
+                                            struct rendezvous_message *directives,
                                             struct gpubind_error *err)
 {
-    const struct rendezvous_message mine = {&run->facts, sizeof run->facts, getpid()};
-
-    if (run_prepare(run, err) == 0 && run_decide(run, &mine, 1, directives, err) == 0)
+    mine->pid = getpid();
+    if (run_prepare(run, err) == 0 && run_decide(run, mine, 1, directives, err) == 0)
         return RENDEZVOUS_DONE;
     return RENDEZVOUS_FAILED;
 }
 
-static enum rendezvous_outcome get_directives(struct run *run,
+static enum rendezvous_outcome get_directives(struct run *run, struct rendezvous_message *mine,
                                               struct rendezvous_message *directives,
                                               struct gpubind_error *err)
 {
@@ -71,12 +71,12 @@ static enum rendezvous_outcome get_directives(struct run *run,
                                    .complete = run_complete,
                                    .fail = run_say_failure,
                                    .context = run,
-                                   .mine = {&run->facts, sizeof run->facts, 0},
+                                   .mine = *mine,
                                    .expected = run->world.local_size,
                                    .patience_s = run->options->timeout_s};
 
     if (run->world.local_size == 1)
-        return decide_alone(run, directives, err);
+        return decide_alone(run, mine, directives, err);
     gethostname(host, sizeof host - 1);
     snprintf(key, sizeof key, "%s/%s", run->world.job, host);
     if (run->failure)
@@ -92,12 +92,13 @@ static enum rendezvous_outcome get_directives(struct run *run,
  * when the job cannot go on, which has been reported. */
 static char *agree(struct run *run, size_t *size)
 {
-    struct rendezvous_message directives = {0};
+    struct rendezvous_message mine = {0}, directives = {0};
     struct gpubind_error err;
     enum rendezvous_outcome outcome = RENDEZVOUS_FAILED;
 
-    if (read_self(run, &err) == 0)
-        outcome = get_directives(run, &directives, &err);
+    if (read_self(run, &err) == 0 && facts_pack(&run->facts, &mine, &err) == 0)
+        outcome = get_directives(run, &mine, &directives, &err);
+    free(mine.bytes);
     if (outcome == RENDEZVOUS_FAILED)
         fail(&err);
     placement_clear(&run->placement);

@@ -199,7 +199,7 @@ static struct facts *collect(const struct run *run, const struct rendezvous_mess
     if (!facts)
         error_set(err, "out of memory");
     for (int i = 0; facts && i < came; i++)
-        memcpy(&facts[i], messages[i].bytes, sizeof facts[i]);
+        facts_unpack(&messages[i], &facts[i]);
     for (int i = came, local = 0; facts && i < *n; i++, local++) {
         local += local == facts[0].local;
         facts[i] = facts[0];

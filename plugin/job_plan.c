@@ -16,14 +16,11 @@ int job_view_read(char *const *env, struct job_view *view, struct text *refused,
 {
     memset(view, 0, sizeof *view);
     for (int vendor = 0; vendor < VISIBLE_VARIABLES; vendor++) {
-        const char *name = visible_variable(vendor);
-        const char *value = env_array_get(env, name);
+        const char *value = env_array_get(env, visible_variable(vendor));
 
-        view->has_visible[vendor] = value != NULL;
-        if (value && strlen(value) >= sizeof view->visible[vendor])
-            return error_set(err, "%s is longer than %zu bytes", name,
-                             sizeof view->visible[vendor] - 1);
-        snprintf(view->visible[vendor], sizeof view->visible[vendor], "%s", value ? value : "");
+        view->visible[vendor] = value ? strdup(value) : NULL;
+        if (value && !view->visible[vendor])
+            return error_set(err, "out of memory");
     }
     view->exclusive = settings_exclusive(refused);
     if (settings_read(env, &view->options, refused, err) < 0)
@@ -31,11 +28,27 @@ int job_view_read(char *const *env, struct job_view *view, struct text *refused,
     return settings_read_limits(env, &view->limits, err);
 }
 
+void job_view_clear(struct job_view *view)
+{
+    for (int vendor = 0; vendor < VISIBLE_VARIABLES; vendor++) {
+        free(view->visible[vendor]);
+        view->visible[vendor] = NULL;
+    }
+}
+
+bool job_view_sees(const struct job_view *view, int vendor, const char *value)
+{
+    const char *visible = view->visible[vendor];
+
+    return visible && value ? strcmp(visible, value) == 0 : !visible && !value;
+}
+
 bool job_view_equal(const struct job_view *a, const struct job_view *b)
 {
-    return a->options.settings_digest == b->options.settings_digest &&
-           memcmp(a->has_visible, b->has_visible, sizeof a->has_visible) == 0 &&
-           memcmp(a->visible, b->visible, sizeof a->visible) == 0;
+    for (int vendor = 0; vendor < VISIBLE_VARIABLES; vendor++)
+        if (!job_view_sees(a, vendor, b->visible[vendor]))
+            return false;
+    return a->options.settings_digest == b->options.settings_digest;
 }
 
 static int load_node(const struct job_info *info, hwloc_topology_t topology, struct node *node,
@@ -66,8 +79,10 @@ static struct facts *collect_facts(const struct job_info *info, const struct job
         facts[r].binding = BINDING_ASKED;
         facts[r].minors = minors;
         facts[r].prefs = view->options.prefs;
-        memcpy(facts[r].visible, view->visible, sizeof facts[r].visible);
-        memcpy(facts[r].has_visible, view->has_visible, sizeof facts[r].has_visible);
+        for (int vendor = 0; vendor < VISIBLE_VARIABLES; vendor++) {
+            facts[r].visible[vendor] = view->visible[vendor];
+            facts[r].has_visible[vendor] = view->visible[vendor] != NULL;
+        }
     }
     return facts;
 }

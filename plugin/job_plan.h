@@ -8,17 +8,19 @@
 
 /* The job's settings, from its environment and the site's parameters. */
 struct job_view {
-    struct options options;                /* texts are not to be looked at once planned */
-    struct options limits;                 /* as settings_read_limits has them */
-    char visible[VISIBLE_VARIABLES][1024]; /* as in struct facts */
-    bool has_visible[VISIBLE_VARIABLES];
-    bool exclusive; /* the site's setting */
+    struct options options;           /* texts are not to be looked at once planned */
+    struct options limits;            /* as settings_read_limits has them */
+    char *visible[VISIBLE_VARIABLES]; /* as in struct facts, malloc'ed; NULL: not set */
+    bool exclusive;                   /* the site's setting */
 };
 
 /* env may be NULL, as when it is not known yet. Parameters that are passed over add a line
- * each to refused. */
+ * each to refused. The caller clears the view, also after a failure. */
 int job_view_read(char *const *env, struct job_view *view, struct text *refused,
                   struct gpubind_error *err);
+void job_view_clear(struct job_view *view);
+/* Whether the variable of this vendor has this value in the view; NULL: it is not set. */
+bool job_view_sees(const struct job_view *view, int vendor, const char *value);
 bool job_view_equal(const struct job_view *a, const struct job_view *b);
 
 /* Begins a placement with its node, which may be one that cannot be planned for. The

@@ -54,10 +54,10 @@ static void add_seen(const struct node *node, const struct idset *minors, const 
     struct facts facts = {.minors = *minors};
     struct idset seen;
 
-    if (!list || strlen(list) >= sizeof facts.visible[vendor])
+    if (!list)
         return;
     facts.has_visible[vendor] = true;
-    snprintf(facts.visible[vendor], sizeof facts.visible[vendor], "%s", list);
+    facts.visible[vendor] = list;
     if (visible_gpus_of_rank(node, &facts, &seen, &err) < 0)
         return;
     for (int g = idset_next(&seen, -1); g >= 0; g = idset_next(&seen, g))

@@ -53,6 +53,7 @@ static void free_job(struct plugin_job *job)
     text_clear(&job->notes);
     text_clear(&job->refused);
     text_clear(&job->unknown);
+    job_view_clear(&job->view);
     env_array_free(job->env);
     for (int r = 0; r < job->info.nranks; r++)
         free(job->info.ranks[r].visible);
@@ -160,6 +161,7 @@ static void read_job_settings(struct plugin_job *job, char *const *env)
 {
     struct job_view view;
     struct gpubind_error err;
+    bool replan;
 
     if (job->has_view)
         return;
@@ -170,25 +172,23 @@ static void read_job_settings(struct plugin_job *job, char *const *env)
         job->required = true;
         job->planned = false;
         job->why_not = err;
-    } else if (!job_view_equal(&view, &job->view) || view.exclusive) {
-        /* The GPUs of other jobs may have changed, too. */
-        job->view = view;
-        plan(job, env);
-    } else {
-        job->view = view;
+        job_view_clear(&view);
+        return;
     }
+    /* The GPUs of other jobs may have changed, too. */
+    replan = !job_view_equal(&view, &job->view) || view.exclusive;
+    job_view_clear(&job->view);
+    job->view = view;
+    if (replan)
+        plan(job, env);
 }
 
 /* This rank has other visible devices than the job: they were chosen for it. */
 static bool is_chosen(const struct plugin_job *job, char *const *env)
 {
-    for (int vendor = 0; vendor < VISIBLE_VARIABLES; vendor++) {
-        const char *value = env_array_get(env, visible_variable(vendor));
-
-        if (job->view.has_visible[vendor] != (value != NULL) ||
-            (value && strcmp(job->view.visible[vendor], value) != 0))
+    for (int vendor = 0; vendor < VISIBLE_VARIABLES; vendor++)
+        if (!job_view_sees(&job->view, vendor, env_array_get(env, visible_variable(vendor))))
             return true;
-    }
     return false;
 }
 

@@ -65,6 +65,13 @@ rank 0 2 --visible all --report --nic ucx
 rank 1 2 --visible own --omp none -v
 ended 'what each rank may choose for itself' 0 0 1
 
+# A list of visible devices as many MIG instances have, here by zeros.
+zeros=$(printf '%020000d' 0)
+for local in 0 1; do rank $local 2 "CUDA_VISIBLE_DEVICES=3,$zeros"; done
+ended 'a list of 20 KB' 0 0 1
+is '... counts' "$(gpus 0 1) $(sentences 0 1 | sed 's/00*/0/')" \
+    '2 gpubind: CUDA_VISIBLE_DEVICES=3,0 leaves 2 of 4 GPUs'
+
 # Two jobs: their local ranks are the same, their places are not.
 for local in 0 1 2; do rank $local 3; done
 for local in 10 11 12; do rank $local 3 "PMIX_NAMESPACE=$job.other" "OMPI_COMM_WORLD_RANK=${local#1}" \

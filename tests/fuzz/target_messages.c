@@ -79,33 +79,55 @@ static void place(const struct facts *facts, int n, const struct rules *rules)
     placement_clear(&placement);
 }
 
+struct fuzz_message {
+    struct facts facts;
+    char values[256]; /* of visible */
+};
+
+/* The values end where those of the variables that are set do. */
+static size_t message_size(const struct fuzz_message *message)
+{
+    size_t at = 0;
+
+    for (int which = 0; which < VISIBLE_VARIABLES && at < sizeof message->values; which++)
+        if (*(const unsigned char *)&message->facts.has_visible[which])
+            at += strnlen(message->values + at, sizeof message->values - at) + 1;
+    return sizeof message->facts + (at < sizeof message->values ? at : sizeof message->values);
+}
+
 void fuzz_facts(const char *bytes, size_t size)
 {
     struct fuzz_input input = {bytes, bytes + size};
     static struct rules rules;
     int n = 1 + (int)fuzz_byte(&input) % 4, good = 0;
+    struct fuzz_message *messages = calloc((size_t)n, sizeof *messages);
     struct facts *facts = calloc((size_t)n, sizeof *facts);
     struct gpubind_error err;
 
     policy_default(&rules.policy);
     rules.policy.bind = (enum bind_level)(fuzz_byte(&input) % (BIND_NONE + 1));
     for (int i = 0; i < n; i++) {
-        facts[i].rank = facts[i].local = i;
-        snprintf(facts[i].version, sizeof facts[i].version, "%s", PACKAGE_VERSION);
-        idset_add(&facts[i].cpus, i);
-        node_pus(fuzz_node(), &facts[i].allowed_cpus);
+        messages[i].facts.rank = messages[i].facts.local = i;
+        snprintf(messages[i].facts.version, sizeof facts->version, "%s", PACKAGE_VERSION);
+        idset_add(&messages[i].facts.cpus, i);
+        node_pus(fuzz_node(), &messages[i].facts.allowed_cpus);
     }
-    fuzz_patch(&input, facts, (size_t)n * sizeof *facts);
+    fuzz_patch(&input, messages, (size_t)n * sizeof *messages);
     for (int i = 0; i < n; i++) {
+        const struct rendezvous_message message = {&messages[i], message_size(&messages[i]), 0};
+
         fuzz_expect(&err);
-        if (facts_check(&facts[i], sizeof *facts, &err) < 0)
+        if (facts_check(message.bytes, message.size, &err) < 0) {
             fuzz_refused(&err);
-        else
+        } else {
+            facts_unpack(&message, &facts[i]);
             good++;
+        }
     }
     if (good == n)
         place(facts, n, &rules);
     free(facts);
+    free(messages);
 }
 
 /* What the leader answers. */

@@ -44,6 +44,8 @@ job 4 -x CUDA_VISIBLE_DEVICES=2,3 sh -c 'echo "$GPUBIND_GPU_PCI $GPUBIND_OUTER_V
 is "the user's CUDA_VISIBLE_DEVICES narrows the choice" "$(sort "$tmp/out" | uniq -c | sed 's/^ *//')" \
     '2 0000:9a:00.0 2,3
 2 0000:ab:00.0 2,3'
+job 2 -x "CUDA_VISIBLE_DEVICES=2,$(printf '%02000d' 3)" sh -c 'echo "$GPUBIND_GPU_PCI"'
+is '... also by a list of 2 KB' "$status $(sort "$tmp/out" | xargs)$(cat "$tmp/err")" '0 0000:9a:00.0 0000:ab:00.0'
 # Open MPI 5.0.7 of Debian dies in PMIx of several commands (open-mpi/ompi 13303).
 several=yes
 run bounded "$MPIRUN" --oversubscribe -np 1 true : -np 1 true

@@ -13,6 +13,7 @@
 #include "core/topo/node.h"
 #include "host/discover/topology.h"
 #include "host/launch/binding_policy.h"
+#include "host/launch/node_rendezvous.h"
 
 /* What the user asked for, the same for all ranks of a node. */
 #define RULES_MAX_MASTERS 256
@@ -30,7 +31,8 @@ int rules_check_masters(const struct rules *rules, int size, struct gpubind_erro
 /* How --report says who got what. */
 enum report_form { REPORT_TABLE = 1, REPORT_JSON = 2 };
 
-/* What the leader needs to know of one rank; sent as it is between processes of one build. */
+/* What the leader needs to know of one rank; sent between processes of one build as it is, with the
+ * values of visible behind it. */
 struct facts {
     char version[24];
     int rank, local;
@@ -48,11 +50,11 @@ struct facts {
     bool planned;           /* the plugin planned for the rank already ... */
     bool planned_master;
     uint64_t planned_hash;   /* ... a plan with this hash ... */
-    char planned_gpus[2048]; /* ... in which these GPUs are the rank's; "": none */
+    char planned_gpus[4096]; /* ... in which these GPUs are the rank's; "": none */
     char failure[512];       /* why the rank cannot go on; "": it can */
     char unknown[1024];      /* a line for each variable that looks like gpubind's and is not */
-    char visible[VISIBLE_VARIABLES][1024]; /* of visible_variable ... */
-    bool has_visible[VISIBLE_VARIABLES];   /* ... where it is set */
+    bool has_visible[VISIBLE_VARIABLES];    /* visible_variable is set ... */
+    const char *visible[VISIBLE_VARIABLES]; /* ... to this, which somebody else owns */
 };
 
 /* A GPU that ranks of other jobs have. */
@@ -71,12 +73,20 @@ struct placement {
     struct plan plan;
 };
 
-/* What this process may see and use. */
+/* What this process may see and use. visible points to the environment. */
 int facts_read(const struct world *world, struct facts *facts, struct gpubind_error *err);
 
-/* bytes, aligned as malloc aligns them, are the facts of a rank that runs this version.
- * Nothing else may be done with them before. */
+/* The message that a rank sends, which the caller frees. Fails where visible is too long for one. */
+int facts_pack(const struct facts *facts, struct rendezvous_message *message,
+               struct gpubind_error *err);
+
+/* bytes, aligned as malloc aligns them, are the message of a rank that runs this version.
+ * Nothing else may be done with them before; then they begin with its struct facts, but for
+ * visible. */
 int facts_check(const void *bytes, size_t size, struct gpubind_error *err);
+
+/* The facts of a message that was checked. visible points into it. */
+void facts_unpack(const struct rendezvous_message *message, struct facts *facts);
 
 /* Loads the node. The caller clears, also after a failure. */
 int placement_load(struct placement *placement, const struct rules *rules, const char *topology,

@@ -38,15 +38,8 @@ int facts_read(const struct world *world, struct facts *facts, struct gpubind_er
     nvidia_minors("", &facts->minors);
     read_unknown(facts);
     for (int which = 0; which < VISIBLE_VARIABLES; which++) {
-        const char *name = visible_variable(which);
-        const char *value = getenv(name);
-
-        facts->has_visible[which] = value != NULL;
-        if (value && strlen(value) >= sizeof facts->visible[which])
-            return error_set(err, "%s is longer than %zu bytes", name,
-                             sizeof facts->visible[which] - 1);
-        if (value)
-            snprintf(facts->visible[which], sizeof facts->visible[which], "%s", value);
+        facts->visible[which] = getenv(visible_variable(which));
+        facts->has_visible[which] = facts->visible[which] != NULL;
     }
     if (process_cpus(&facts->cpus, err) < 0)
         return -1;
@@ -55,6 +48,40 @@ int facts_read(const struct world *world, struct facts *facts, struct gpubind_er
         return 0;
     return process_cpus_before_binding(policy.has_daemon ? &policy.daemon : NULL,
                                        &facts->allowed_cpus, err);
+}
+
+int facts_pack(const struct facts *facts, struct rendezvous_message *message,
+               struct gpubind_error *err)
+{
+    size_t size = sizeof *facts;
+    char *at;
+
+    for (int which = 0; which < VISIBLE_VARIABLES; which++) {
+        size += facts->has_visible[which] ? strlen(facts->visible[which]) + 1 : 0;
+        if (size > RENDEZVOUS_MAX)
+            return error_set(err, "%s is too long: there are %zu bytes for it and its like",
+                             visible_variable(which), RENDEZVOUS_MAX - sizeof *facts);
+    }
+    *message = (struct rendezvous_message){.bytes = malloc(size), .size = size};
+    if (!message->bytes)
+        return error_set(err, "out of memory");
+    memcpy(message->bytes, facts, sizeof *facts);
+    at = (char *)message->bytes + sizeof *facts;
+    for (int which = 0; which < VISIBLE_VARIABLES; which++)
+        if (facts->has_visible[which])
+            at = stpcpy(at, facts->visible[which]) + 1;
+    return 0;
+}
+
+void facts_unpack(const struct rendezvous_message *message, struct facts *facts)
+{
+    const char *at = (const char *)message->bytes + sizeof *facts;
+
+    memcpy(facts, message->bytes, sizeof *facts);
+    for (int which = 0; which < VISIBLE_VARIABLES; which++) {
+        facts->visible[which] = facts->has_visible[which] ? at : NULL;
+        at += facts->has_visible[which] ? strlen(at) + 1 : 0;
+    }
 }
 
 /* ---- checks: the sender is a process of the same user, not necessarily of this build */
@@ -72,13 +99,28 @@ static bool is_bool(const bool *flag)
 
 static bool has_good_texts(const struct facts *facts)
 {
-    for (int which = 0; which < VISIBLE_VARIABLES; which++)
-        if (!is_text(facts->visible[which], sizeof facts->visible[which]) ||
-            !is_bool(&facts->has_visible[which]))
-            return false;
     return is_text(facts->planned_gpus, sizeof facts->planned_gpus) &&
            is_text(facts->failure, sizeof facts->failure) &&
            is_text(facts->unknown, sizeof facts->unknown);
+}
+
+/* A text for each variable that is set stands behind the facts, and nothing else. */
+static bool has_good_visible(const struct facts *facts, size_t size)
+{
+    const char *at = (const char *)facts + sizeof *facts;
+    size_t left = size - sizeof *facts;
+
+    for (int which = 0; which < VISIBLE_VARIABLES; which++) {
+        if (!is_bool(&facts->has_visible[which]))
+            return false;
+        if (!facts->has_visible[which])
+            continue;
+        if (!is_text(at, left))
+            return false;
+        left -= strlen(at) + 1;
+        at += strlen(at) + 1;
+    }
+    return left == 0;
 }
 
 static bool has_good_prefs(const struct prefs *prefs)
@@ -92,14 +134,14 @@ int facts_check(const void *bytes, size_t size, struct gpubind_error *err)
 {
     const struct facts *facts = bytes;
 
-    if (size != sizeof *facts || !is_text(facts->version, sizeof facts->version) ||
+    if (size < sizeof *facts || !is_text(facts->version, sizeof facts->version) ||
         strcmp(facts->version, PACKAGE_VERSION) != 0)
         return error_set(err, "the ranks of this node run different versions of gpubind");
     if (facts->rank < 0 || facts->local < 0 || (unsigned)facts->binding > BINDING_UNKNOWN ||
         !is_bool(&facts->unnumbered) || (unsigned)facts->report > (REPORT_TABLE | REPORT_JSON) ||
         !is_bool(&facts->verbose) || !is_bool(&facts->mps) || !is_bool(&facts->has_memory_policy) ||
         !is_bool(&facts->planned) || !is_bool(&facts->planned_master) ||
-        !has_good_prefs(&facts->prefs) || !has_good_texts(facts))
+        !has_good_prefs(&facts->prefs) || !has_good_texts(facts) || !has_good_visible(facts, size))
         return error_set(err, "a process of this node says what no rank can have said");
     return 0;
 }
