@@ -138,6 +138,7 @@ check_PROGRAMS += \
 	tests/host/unit_doctor_read \
 	tests/core/unit_env \
 	tests/core/unit_env_array \
+	tests/host/unit_binding \
 	tests/host/unit_facts \
 	tests/core/unit_flow \
 	tests/core/unit_halo_grid \
@@ -199,6 +200,7 @@ EXTRA_tests_host_unit_doctor_ask_DEPENDENCIES = tests/nvml/libnvmlfaulty.la
 tests_host_unit_doctor_read_SOURCES = tests/host/unit_doctor_read.c tests/tap.h
 tests_core_unit_env_SOURCES = tests/core/unit_env.c $(test_cases)
 tests_core_unit_env_array_SOURCES = tests/core/unit_env_array.c tests/tap.h
+tests_host_unit_binding_SOURCES = tests/host/unit_binding.c tests/tap.h
 tests_host_unit_facts_SOURCES = tests/host/unit_facts.c tests/tap.h
 tests_core_unit_flow_SOURCES = tests/core/unit_flow.c tests/tap.h
 tests_core_unit_halo_grid_SOURCES = tests/core/unit_halo_grid.c tests/tap.h

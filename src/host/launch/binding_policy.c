@@ -89,27 +89,34 @@ static enum binding_origin binding_of_openmpi4(void)
                : BINDING_DEFAULT;
 }
 
+/* "--bind-to", "--bind-to=core" or, as getopt_long takes it, "--bind"; "-bind-to" is whole. Shorter
+ * beginnings are other options, or none. */
+static bool is_binding_option(const char *word)
+{
+    static const char *const names[] = {
+        "bind-to", "bind-to-core", "bind-to-socket", "rankfile",      "rf",
+        "cpu-set", "cpu-list",     "cpus-per-rank",  "cpus-per-proc", NULL};
+    size_t dashes = strspn(word, "-");
+    const char *name = word + dashes;
+    size_t length = strcspn(name, "=");
+
+    if (dashes < 1 || dashes > 2 || length < 2)
+        return false;
+    for (int i = 0; names[i]; i++)
+        if (strncmp(name, names[i], length) == 0 && (dashes == 2 || !names[i][length]))
+            return true;
+    return false;
+}
+
 /* One word of prterun's command line. */
 static bool option_sets_binding(const char *word)
 {
-    static const char *const words[] = {"--bind-to",
-                                        "-bind-to",
-                                        "--rankfile",
-                                        "-rankfile",
-                                        "-rf",
-                                        "--cpu-set",
-                                        "--cpu-list",
-                                        "--cpus-per-rank",
-                                        "--cpus-per-proc",
-                                        "hwloc_default_binding_policy",
-                                        "hwloc_default_cpu_list",
-                                        NULL};
+    const char *equals = *word == '-' ? strchr(word, '=') : NULL;
+    const char *mapping = equals ? equals + 1 : word;
 
-    for (int i = 0; words[i]; i++)
-        if (strcmp(word, words[i]) == 0)
-            return true;
-    return strcasestr(word, ":pe=") || strncasecmp(word, "pe-list", 7) == 0 ||
-           strncasecmp(word, "rankfile:", 9) == 0;
+    return is_binding_option(word) || strcmp(word, "hwloc_default_binding_policy") == 0 ||
+           strcmp(word, "hwloc_default_cpu_list") == 0 || strcasestr(word, ":pe=") ||
+           strncasecmp(mapping, "pe-list", 7) == 0 || strncasecmp(mapping, "rankfile:", 9) == 0;
 }
 
 /* Up to the command, gpubind, whose arguments are not mpirun's. */
