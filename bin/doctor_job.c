@@ -26,16 +26,10 @@
  * Open MPI admits a rank to its PMIx once. */
 static bool is_whole_rank(const struct world *world)
 {
-    static const char *const around[] = {"timeout", "time",         "apptainer", "singularity",
-                                         "starter", "starter-suid", NULL};
     struct process above;
 
-    if (!world->daemons || !process_ancestor_but(around, &above))
-        return false;
-    for (const char *const *daemon = world->daemons; *daemon; daemon++)
-        if (strcmp(above.command, *daemon) == 0)
-            return true;
-    return false;
+    return world->daemons && process_ancestor_but(process_wrappers, &above) &&
+           process_is(&above, world->daemons);
 }
 
 /* A rank of a job that has several nodes as far as its environment tells, and whose daemon says

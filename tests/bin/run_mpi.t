@@ -68,5 +68,25 @@ if [ "$cpus" != "$first" ]; then
 else
     skip 'fewer CPUs than planned' 'one CPU only'
 fi
+
+# Several commands: what a container's or a profiler's program starts is waited for.
+if "$MPIRUN" --version 2>&1 | grep -q 'Open MPI\|OpenRTE'; then
+    for name in apptainer starter-suid podman enroot nsys; do
+        printf '#!/bin/sh\nsleep 3\n"$@"\n' >"$tmp/$name"
+        chmod +x "$tmp/$name"
+    done
+    # shellcheck disable=SC2016 # the program expands it
+    say='echo $GPUBIND_ROLE $GPUBIND_GPU_PCI'
+    set -- -np 1 gpubind --topology "$demo" --overflow idle sh -c "$say"
+    for name in apptainer starter-suid podman enroot nsys; do
+        set -- "$@" : -np 1 "$tmp/$name" gpubind --topology "$demo" --overflow idle sh -c "$say"
+    done
+    run bounded "$MPIRUN" --oversubscribe "$@"
+    is 'below containers: four GPUs and two idle ranks' \
+        "$status $(sort -u "$tmp/out" | grep -c gpu) $(grep -c idle "$tmp/out")" '0 4 2'
+    is '... none was missed' "$(grep -c 'came here' "$tmp/err")" 0
+else
+    skip 'below containers' 'this mpirun does not tell that a job has several commands'
+fi
 nothing_left 'nothing is left behind'
 done_testing

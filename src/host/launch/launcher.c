@@ -195,14 +195,6 @@ static bool is_outside(const struct launcher *launcher, const struct process *da
     return process_began_with(process_below(daemon->pid), sign, getenv(sign));
 }
 
-static bool is_daemon_of(const struct launcher *launcher, const struct process *daemon)
-{
-    for (int i = 0; launcher->daemons[i]; i++)
-        if (strcmp(launcher->daemons[i], daemon->command) == 0)
-            return true;
-    return false;
-}
-
 /* Which of two launchers in the environment is the inner one: that of the nearest daemon, but for one
  * without daemons, whose ranks have the other's daemon above them in any case. */
 static const struct launcher *inner(const struct launcher *a, const struct launcher *b,
@@ -219,7 +211,7 @@ static const struct launcher *inner(const struct launcher *a, const struct launc
             all[n++] = b->daemons[i];
     }
     if (process_ancestor(all, &daemon)) {
-        const struct launcher *nearest = is_daemon_of(a, &daemon) ? a : b;
+        const struct launcher *nearest = process_is(&daemon, a->daemons) ? a : b;
         const struct launcher *other = nearest == a ? b : a;
 
         return other->daemons[0] || is_outside(other, &daemon) ? nearest : other;

@@ -42,26 +42,15 @@ static bool is_zombie(long pid)
     return !state || state[1] == '\0' || state[2] == 'Z' || state[2] == 'X';
 }
 
-/* Commands that exec others. */
+/* Commands that start others. */
 static bool is_wrapper(long pid)
 {
-    static const char *const commands[] = {
-        "gpubind", "sh",      "bash", "dash",    "ksh",  "zsh",     "csh",  "tcsh",    "env",
-        "numactl", "taskset", "time", "timeout", "nice", "python3", "perl", "unshare", NULL};
-    char path[64], command[32] = "";
-    FILE *file;
+    static const char *const others[] = {"gpubind", "sh",   "bash",    "dash", "ksh", "zsh",
+                                         "csh",     "tcsh", "python3", "perl", NULL};
+    struct process process;
 
-    snprintf(path, sizeof path, "/proc/%ld/comm", pid);
-    file = fopen(path, "re");
-    if (file && !fgets(command, sizeof command, file))
-        command[0] = '\0';
-    if (file)
-        fclose(file);
-    command[strcspn(command, "\n")] = '\0';
-    for (int i = 0; commands[i]; i++)
-        if (strcmp(command, commands[i]) == 0)
-            return true;
-    return false;
+    return process_read((pid_t)pid, &process) &&
+           (process_is(&process, others) || process_is(&process, process_wrappers));
 }
 
 /* Children that one thread of the launcher started; -1 when the kernel does not

@@ -10,6 +10,12 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+/* By the kernel's names. */
+const char *const process_wrappers[] = {
+    "env",          "nice",   "numactl",       "taskset",   "time",           "timeout",
+    "unshare",      "nsys",   "nsys-launcher", "apptainer", "singularity",    "starter",
+    "starter-suid", "podman", "conmon",        "enroot",    "enroot-nsenter", NULL};
+
 /* Opens /proc/PID/NAME and reads its beginning; the length, or -1. */
 static long read_entry(pid_t pid, const char *name, char *text, size_t size)
 {
@@ -64,7 +70,7 @@ unsigned long long process_start(pid_t pid)
 }
 
 /* The name alone: stat adds up the times of all threads, which costs more. */
-static bool read_process(pid_t pid, struct process *process)
+bool process_read(pid_t pid, struct process *process)
 {
     process->pid = pid;
     if (pid < 1 || read_entry(pid, "comm", process->command, sizeof process->command) < 0)
@@ -73,25 +79,25 @@ static bool read_process(pid_t pid, struct process *process)
     return true;
 }
 
-static bool is_one_of(const char *command, const char *const *commands)
+bool process_is(const struct process *process, const char *const *commands)
 {
     for (; *commands; commands++)
-        if (strcmp(command, *commands) == 0)
+        if (strcmp(process->command, *commands) == 0)
             return true;
     return false;
 }
 
 bool process_parent(struct process *parent)
 {
-    return read_process(getppid(), parent);
+    return process_read(getppid(), parent);
 }
 
 bool process_ancestor(const char *const *commands, struct process *found)
 {
     bool known = *commands && process_parent(found);
 
-    while (known && !is_one_of(found->command, commands))
-        known = read_process(parent_of(found->pid), found);
+    while (known && !process_is(found, commands))
+        known = process_read(parent_of(found->pid), found);
     return known;
 }
 
@@ -99,8 +105,8 @@ bool process_ancestor_but(const char *const *commands, struct process *found)
 {
     bool known = process_parent(found);
 
-    while (known && is_one_of(found->command, commands))
-        known = read_process(parent_of(found->pid), found);
+    while (known && process_is(found, commands))
+        known = process_read(parent_of(found->pid), found);
     return known;
 }
 

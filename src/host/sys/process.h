@@ -14,6 +14,16 @@ struct process {
     char command[32]; /* the kernel's name, at most 15 bytes */
 };
 
+/* Commands that run one program and end with it, some by exec, others as its parent; the list ends
+ * with NULL. No shells: what those run may be followed by something else. */
+extern const char *const process_wrappers[];
+
+/* Whether the command is one of these (the list ends with NULL). */
+bool process_is(const struct process *process, const char *const *commands);
+
+/* The process with this number; false when /proc cannot be read. */
+bool process_read(pid_t pid, struct process *process);
+
 /* The parent; false when /proc cannot be read. */
 bool process_parent(struct process *parent);
 
