@@ -14,7 +14,7 @@
 
 /* When this rank has failed, it waits less: the job ends anyway. */
 #define SHORT_PATIENCE_S 1.0
-/* Where the number of ranks is not known. */
+/* Where the number of ranks is not known: all jobs wait so long, unless the user wants more. */
 #define UNKNOWN_PATIENCE_S 2.0
 #define UNKNOWN_SIZE 1000000
 
@@ -79,12 +79,13 @@ static enum rendezvous_outcome get_directives(struct run *run, struct rendezvous
         return decide_alone(run, mine, directives, err);
     gethostname(host, sizeof host - 1);
     snprintf(key, sizeof key, "%s/%s", run->world.job, host);
-    if (run->failure)
-        call.patience_s = SHORT_PATIENCE_S;
     if (!run->world.local_size) {
         call.expected = UNKNOWN_SIZE;
-        call.patience_s = UNKNOWN_PATIENCE_S;
+        if (!run->options->timeout_given)
+            call.patience_s = UNKNOWN_PATIENCE_S;
     }
+    if (run->failure)
+        call.patience_s = SHORT_PATIENCE_S;
     return node_rendezvous(&call, directives, err);
 }
 

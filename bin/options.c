@@ -93,6 +93,7 @@ int options_read(int argc, char **argv, struct options *options, struct gpubind_
         return -1;
     options->rules_digest = options_digest(values, PLACEMENT);
     options->settings_digest = options_digest(values, PROGRAM);
+    options->timeout_given = options_given(values, "timeout");
     if (check_command(options, err) < 0)
         return -1;
     return options_check(options, err);

@@ -127,9 +127,24 @@ static bool is_cut_off(const struct run *run, int came)
     return came == 1 && run->world.local_size > 1 && !run->world.mixed && !run->complete;
 }
 
+/* How many ranks the node has at least: local ranks have no gaps. */
+static int least_size(const struct run *run, const struct rendezvous_message *messages, int came)
+{
+    int least = run->world.local_size;
+
+    for (int i = 0; i < came && !run->world.local_size && !run->world.unnumbered; i++) {
+        const struct facts *facts = messages[i].bytes;
+
+        if (facts->local >= least && facts->local < IDSET_MAX)
+            least = facts->local + 1;
+    }
+    return least;
+}
+
 /* Those of the node's ranks that did not come: by their rank in the job where all of it is
  * here, else by their local rank. */
-static void note_missing(struct run *run, const struct rendezvous_message *messages, int came)
+static void note_missing(struct run *run, const struct rendezvous_message *messages, int came,
+                         int size)
 {
     const struct world *world = &run->world;
     bool whole = world->size == world->local_size;
@@ -137,7 +152,7 @@ static void note_missing(struct run *run, const struct rendezvous_message *messa
     char *list;
 
     idset_clear(&missing);
-    for (int i = 0; i < world->local_size && i < IDSET_MAX; i++)
+    for (int i = 0; i < size && i < IDSET_MAX; i++)
         idset_add(&missing, i);
     for (int i = 0; i < came; i++) {
         const struct facts *facts = messages[i].bytes;
@@ -145,15 +160,17 @@ static void note_missing(struct run *run, const struct rendezvous_message *messa
         idset_remove(&missing, whole ? facts->rank : facts->local);
     }
     list = idlist_text(&missing);
-    text_add(&run->notes, "%d of the %d ranks on this node came here; not counted: %srank%s %s\n",
-             came, world->local_size, whole ? "" : "local ", idset_count(&missing) == 1 ? "" : "s",
-             list ? list : "");
+    text_add(&run->notes, "%d of %s %d ranks on this node came here; not counted: %srank%s %s\n",
+             came, world->local_size ? "the" : "at least", size, whole ? "" : "local ",
+             idset_count(&missing) == 1 ? "" : "s", list ? list : "");
     free(list);
 }
 
 static int note_absence(struct run *run, const struct rendezvous_message *messages, int came,
                         struct gpubind_error *err)
 {
+    int size = least_size(run, messages, came);
+
     if (is_cut_off(run, came)) {
         if (run->options->rules.nmasters)
             return error_set(err, "the ranks of this node cannot meet, so that --master cannot "
@@ -165,8 +182,8 @@ static int note_absence(struct run *run, const struct rendezvous_message *messag
                  "no other of the %d ranks on this node came here; planned as if all "
                  "were like this one\n",
                  run->world.local_size);
-    } else if (came < run->world.local_size) {
-        note_missing(run, messages, came);
+    } else if (came < size) {
+        note_missing(run, messages, came, size);
     }
     return 0;
 }

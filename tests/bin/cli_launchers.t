@@ -54,6 +54,27 @@ several 'Flux: three of four ranks on one of two nodes' 'gpu 0 gpu 1 gpu 2 ' \
     'FLUX_JOB_ID=b FLUX_JOB_SIZE=4 FLUX_JOB_NNODES=2 FLUX_TASK_RANK=0 FLUX_TASK_LOCAL_ID=0' \
     'FLUX_JOB_ID=b FLUX_JOB_SIZE=4 FLUX_JOB_NNODES=2 FLUX_TASK_RANK=1 FLUX_TASK_LOCAL_ID=1' \
     'FLUX_JOB_ID=b FLUX_JOB_SIZE=4 FLUX_JOB_NNODES=2 FLUX_TASK_RANK=2 FLUX_TASK_LOCAL_ID=2'
+flux() { echo "FLUX_JOB_ID=$1 FLUX_JOB_SIZE=4 FLUX_JOB_NNODES=2 FLUX_TASK_RANK=$2 FLUX_TASK_LOCAL_ID=$2"; }
+several 'Flux: one that does not come is missed, once' \
+    'gpu 0 gpu 3 gpubind: 2 of at least 4 ranks on this node came here; not counted: local ranks 1-2 ' \
+    "$(flux c 0)" "$(flux c 3)"
+several 'Flux: one that comes alone, too' \
+    'gpu 1 gpubind: 1 of at least 2 ranks on this node came here; not counted: local rank 0 ' "$(flux d 1)"
+# How many GPUs two ranks have of which one comes after so many seconds.
+# shellcheck disable=SC2016,SC2046 # the program expands it; words
+late() {
+    seconds=$1
+    shift
+    for rank in 0 1; do
+        [ $rank = 0 ] || sleep "$seconds"
+        bounded env $(flux e $rank) gpubind "$@" --quiet --topology "$demo" \
+            sh -c 'echo $GPUBIND_GPU_PCI' >>"$tmp/late" &
+    done
+    wait
+    sort -u "$tmp/late" | wc -l
+    rm "$tmp/late"
+}
+is 'Flux: one that comes late is waited for by --timeout' "$(late 4 --timeout=6)" 2
 several 'plain PMIx: the second node numbers its ranks from 0' 'gpu 0 gpu 1 ' \
     'PMIX_NAMESPACE=b PMIX_RANK=4' 'PMIX_NAMESPACE=b PMIX_RANK=5'
 # torchrun in another launcher's job, and the other way round: scripts with the names of the two.

@@ -16,7 +16,7 @@ void options_default(struct options *options)
     (void)options_set_presets(&option_table, ~0u, options, NULL);
 }
 
-static bool is_given(const char *const *values, const char *name)
+bool options_given(const char *const *values, const char *name)
 {
     for (int i = 0; i < option_table.nrows; i++)
         if (strcmp(option_table.rows[i].name, name) == 0)
@@ -31,12 +31,12 @@ static bool is_skipped(const struct options *options, const struct option_row *r
 {
     static const char *const pairs[][2] = {{"map", "policy"}, {"ranks", "ranks-file"}};
 
-    if (row->kind == OPTION_ACTION || is_given(values, row->name) ||
+    if (row->kind == OPTION_ACTION || options_given(values, row->name) ||
         !option_is_for(row, options->action))
         return true;
     for (int i = 0; i < 2; i++)
-        if ((strcmp(row->name, pairs[i][0]) == 0 && is_given(values, pairs[i][1])) ||
-            (strcmp(row->name, pairs[i][1]) == 0 && is_given(values, pairs[i][0])))
+        if ((strcmp(row->name, pairs[i][0]) == 0 && options_given(values, pairs[i][1])) ||
+            (strcmp(row->name, pairs[i][1]) == 0 && options_given(values, pairs[i][0])))
             return true;
     return false;
 }

@@ -32,7 +32,8 @@ struct options {
     uint64_t settings_digest; /* of that and of what the program is to see; 0: all are defaults */
     const char *launcher;
     int timeout_s;
-    int gpu_aware; /* enum gpu_aware */
+    bool timeout_given; /* it is not the preset */
+    int gpu_aware;      /* enum gpu_aware */
     bool mps;
     int report; /* bits of enum report_form */
     bool verbose, quiet;
@@ -78,6 +79,9 @@ int options_take_rest(struct options *options, const char **values, option_gette
 /* The row's environment variable: GPUBIND_ and the name in capitals, with _ for -. Actions
  * have none. */
 void option_variable(const struct option_row *row, char *name, size_t size);
+
+/* Whether the option of this name was given. */
+bool options_given(const char *const *values, const char *name);
 
 /* Of everything given in the groups up to last; 0 when nothing was. */
 uint64_t options_digest(const char *const *values, enum group last);
