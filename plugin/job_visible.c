@@ -50,15 +50,14 @@ static int name_gpus(const struct node *node, const struct idset *numbers, struc
  * of it. */
 static int replace_visible(struct plugin_job *job, const char *value)
 {
-    char *visible = job->view.visible[GPU_NVIDIA];
+    char *visible = strdup(value);
 
-    if (strlen(value) >= sizeof job->view.visible[GPU_NVIDIA])
-        return error_set(&job->why_not, "%s would be longer than %zu bytes",
-                         visible_variable(GPU_NVIDIA), sizeof job->view.visible[GPU_NVIDIA] - 1);
-    if (env_array_replace(job->env, visible_variable(GPU_NVIDIA), value) < 0)
+    if (!visible || env_array_replace(job->env, visible_variable(GPU_NVIDIA), value) < 0) {
+        free(visible);
         return error_set(&job->why_not, "out of memory");
-    memcpy(visible, value, strlen(value) + 1);
-    job->view.has_visible[GPU_NVIDIA] = true;
+    }
+    free(job->view.visible[GPU_NVIDIA]);
+    job->view.visible[GPU_NVIDIA] = visible;
     return 0;
 }
 

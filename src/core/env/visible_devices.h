@@ -50,7 +50,7 @@ bool visible_has(const struct visible_list *list, int gpu);
 const char *visible_parse(const struct node *node, const char *value, const struct ze_order *ze,
                           struct visible_list *list);
 
-/* NVIDIA: the first UUID in value that fits no GPU's while that of some GPU is not known, so
+/* NVIDIA: the first UUID in value (NULL: there is none) that fits no GPU's while that of some GPU is not known, so
  * that nobody can tell which one it names; else NULL. */
 const char *visible_unreadable(const struct node *node, const char *value);
 

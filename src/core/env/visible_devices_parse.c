@@ -111,7 +111,7 @@ static bool fits_any(const struct node *node, const char *entry)
 
 const char *visible_unreadable(const struct node *node, const char *value)
 {
-    const char *entry = skip_space(value);
+    const char *entry = value ? skip_space(value) : NULL;
     bool unknown = false;
 
     for (int g = 0; g < node->ngpus; g++) {
