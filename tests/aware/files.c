@@ -333,6 +333,27 @@ static void external32(void)
     result("external32", "");
 }
 
+/* A view of a type that is predefined although it was made: nobody may free it. */
+static void precision(void)
+{
+    MPI_Datatype type = columns(), real;
+
+    MPI_Type_create_f90_real(15, MPI_UNDEFINED, &real);
+    MPI_File_set_view(file, 0, real, real, "native", MPI_INFO_NULL);
+    for (int i = 0; i < 3; i++) {
+        fill((rank + 1) * 1e6);
+        MPI_File_write_at(file, (MPI_Offset)rank * 450, gpu, 1, type, MPI_STATUS_IGNORE);
+        fill(-1);
+        MPI_File_read_at(file, (MPI_Offset)rank * 450, host, 1, type, MPI_STATUS_IGNORE);
+        MPI_File_read_at(file, (MPI_Offset)rank * 450, gpu, 1, type, MPI_STATUS_IGNORE);
+        expect(host[0] == (rank + 1) * 1e6, "the first number", "a type of Fortran's");
+        compare("what was read", "a type of Fortran's");
+    }
+    MPI_Type_free(&type);
+    MPI_File_set_view(file, 0, MPI_DOUBLE, MPI_DOUBLE, "native", MPI_INFO_NULL);
+    result("a view of a real with a precision", "");
+}
+
 static int handled;
 
 static void count_errors(MPI_File *of, int *error, ...)
@@ -406,6 +427,7 @@ int main(int argc, char **argv)
     both_kinds();
     freed_types(name);
     external32();
+    precision();
     errors();
     MPI_File_close(&file);
     device_free(gpu);

@@ -17,9 +17,9 @@ int file_refused(MPI_File file, int result)
     return result;
 }
 
-static void free_unless_basic(MPI_Datatype *type)
+static void free_made(MPI_Datatype *type)
 {
-    if (!type_is_basic(*type))
+    if (type_may_be_freed(*type))
         PMPI_Type_free(type);
 }
 
@@ -32,8 +32,8 @@ bool file_has_bytes_of_memory(MPI_File file, MPI_Count *size)
     if (PMPI_File_get_view(file, &at, &etype, &filetype, representation) != MPI_SUCCESS)
         return false;
     PMPI_Type_size_x(etype, size);
-    free_unless_basic(&etype);
-    free_unless_basic(&filetype);
+    free_made(&etype);
+    free_made(&filetype);
     return strcmp(representation, "native") == 0 || strcmp(representation, "internal") == 0;
 }
 
