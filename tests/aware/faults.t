@@ -27,6 +27,12 @@ for fault in cuMemHostRegister_v2:1+=2 cuStreamCreateWithPriority:3=2 cuPointerS
     is 'the slower way' "$status" 0
 done
 
+# At absolute addresses the copies of an allocation end before another one is looked at.
+program=$top_builddir/tests/aware/failed_copies
+start simulated 1 env 'GPUBIND_SIM_FAIL=cuMemcpyDtoHAsync_v2:1+=999,cuMemcpy2DAsync_v2:1+=999' "$program"
+relay 'a message of two allocations, copies fail'
+program=$top_builddir/tests/aware/soak
+
 # Messages go directly through files of memory: each of them refused.
 refused() {
     start "$1" 2 env LD_PRELOAD="$top_builddir/tests/mpi/.libs/librefuse_memfd.so" GPUBIND_VERBOSE=1 \

@@ -71,6 +71,7 @@ aware_programs = \
 	tests/aware/contract \
 	tests/aware/creations \
 	tests/aware/direct \
+	tests/aware/failed_copies \
 	tests/aware/files \
 	tests/aware/handlers \
 	tests/aware/irregular \
@@ -123,6 +124,11 @@ tests_aware_collectives_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_collectives_LDFLAGS = -no-install
 tests_aware_collectives_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_collectives_SOURCES = tests/aware/collectives.c examples/device.h tests/tap.h
+tests_aware_failed_copies_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_failed_copies_LDFLAGS = -no-install
+tests_aware_failed_copies_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_failed_copies_SOURCES = tests/aware/failed_copies.c tests/aware/tap_ranks.h \
+	examples/device.h tests/tap.h
 tests_aware_files_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_files_LDFLAGS = -no-install
 tests_aware_files_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)

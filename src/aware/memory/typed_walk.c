@@ -67,9 +67,9 @@ static int visit(struct walk *walk, MPI_Aint offset, size_t nbytes)
         return 0;
     }
     nbytes = (MPI_Count)nbytes < walk->left ? nbytes : (size_t)walk->left;
+    if (gpu && leave_allocation(walk, at) < 0)
+        return -1;
     if (gpu)
-        status = leave_allocation(walk, at);
-    if (gpu && status == 0)
         status = add_row(walk, (gpu_address)(uintptr_t)at, host, nbytes);
     else
         memcpy(walk->out ? host : at, walk->out ? at : host, nbytes);
