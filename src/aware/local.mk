@@ -69,6 +69,7 @@ aware_sources = \
 	src/aware/request/requests.c src/aware/request/requests.h src/aware/request/staged_request.h \
 	src/aware/request/requests_freed.c \
 	src/aware/request/requests_pull.c \
+	src/aware/request/several.c src/aware/request/several.h \
 	src/aware/base/setting.c src/aware/base/setting.h \
 	src/aware/message/staged.c src/aware/message/staged.h \
 	src/aware/base/start.c src/aware/base/start.h \

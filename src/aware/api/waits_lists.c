@@ -1,124 +1,13 @@
 /* The functions that start, complete and test lists of requests. */
-#include <stdlib.h>
-
 #include "aware/request/calls.h"
 #include "aware/request/persistent.h"
-
-#define FEW 64
+#include "aware/request/several.h"
 
 /* The call may tell that a freed receive is complete. Returns result. */
 static int swept(int result)
 {
     requests_sweep(false);
     return result;
-}
-
-/* The staged ones of n requests, and statuses where the application wants none. */
-struct several {
-    int n;
-    struct staged_request *few[FEW], **staged;
-    MPI_Status few_statuses[FEW], *own, *statuses;
-    MPI_Request *requests;
-    bool failed;   /* a request has, by an error of this library */
-    MPI_Comm comm; /* of the first one */
-};
-
-static bool is_any_staged(int n, const MPI_Request *requests)
-{
-    for (int i = 0; i < n; i++)
-        if (requests_has(requests[i]))
-            return true;
-    return false;
-}
-
-/* false: out of memory. */
-static bool several_begin(struct several *several, int n, MPI_Request *requests,
-                          MPI_Status *statuses)
-{
-    const bool many = n > FEW;
-
-    several->n = 0;
-    several->requests = requests;
-    several->failed = false;
-    several->staged = many ? malloc((size_t)n * sizeof(void *)) : several->few;
-    several->own = many && statuses == MPI_STATUSES_IGNORE ? malloc((size_t)n * sizeof *statuses)
-                                                           : several->few_statuses;
-    several->statuses = statuses == MPI_STATUSES_IGNORE ? several->own : statuses;
-    if (!several->staged || !several->own)
-        return false;
-    for (int i = 0; i < n; i++) {
-        several->staged[i] = requests_take(requests[i]);
-        persistent_stand_in(several->staged[i], &requests[i]);
-    }
-    several->n = n;
-    return true;
-}
-
-/* Request i is complete. */
-static int several_complete(struct several *several, int i, MPI_Status *status)
-{
-    struct staged_request *request = several->staged[i];
-
-    several->staged[i] = NULL;
-    persistent_restore(request, &several->requests[i]);
-    return requests_complete(request, several->requests[i], status);
-}
-
-/* Puts those back that are not complete. */
-static void several_end(struct several *several)
-{
-    for (int i = 0; i < several->n; i++)
-        if (several->staged[i]) {
-            persistent_restore(several->staged[i], &several->requests[i]);
-            requests_put_back(several->staged[i]);
-        }
-    if (several->staged != several->few)
-        free(several->staged);
-    if (several->own != several->few_statuses)
-        free(several->own);
-}
-
-/* Request i of those that ended, of which the first n statuses tell, is complete. */
-static void several_end_one(struct several *several, int i, MPI_Status *status, int n)
-{
-    const MPI_Comm comm = requests_comm(several->staged[i]);
-    const int error = several_complete(several, i, status);
-
-    if (error == MPI_SUCCESS)
-        return;
-    for (int j = 0; !several->failed && j < n; j++)
-        several->statuses[j].MPI_ERROR = MPI_SUCCESS;
-    if (!several->failed)
-        several->comm = comm;
-    several->failed = true;
-    status->MPI_ERROR = error;
-}
-
-/* What the call returns. */
-static int several_result(const struct several *several, int result)
-{
-    return several->failed && result == MPI_SUCCESS ? call_refused(several->comm, MPI_ERR_IN_STATUS)
-                                                    : result;
-}
-
-/* All n have ended, or those whose status says so. */
-static int complete_all(struct several *several, int result)
-{
-    for (int i = 0; i < several->n; i++) {
-        MPI_Status *status = &several->statuses[i];
-
-        if (result != MPI_ERR_IN_STATUS || status->MPI_ERROR != MPI_ERR_PENDING)
-            several_end_one(several, i, status, result == MPI_ERR_IN_STATUS ? 0 : several->n);
-    }
-    return several_result(several, result);
-}
-
-/* That one has ended. */
-static int complete_any(struct several *several, int i, MPI_Status *status, int result)
-{
-    const MPI_Comm comm = requests_comm(several->staged[i]);
-
-    return call_completed(result, several_complete(several, i, status), comm);
 }
 
 /* Those that were prepared, and are not to be started. */
@@ -162,7 +51,7 @@ AWARE_PUBLIC int MPI_Startall(int n, MPI_Request requests[])
     MPI_Comm comm = MPI_COMM_SELF;
     int result = MPI_SUCCESS;
 
-    if (!is_any_staged(n, requests))
+    if (!requests_have_any(n, requests))
         return BEHIND(MPI_Startall, n, requests);
     if (!several_begin(&several, n, requests, MPI_STATUSES_IGNORE))
         result = MPI_ERR_NO_MEM;
@@ -190,11 +79,11 @@ AWARE_PUBLIC int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[
     int result = MPI_ERR_NO_MEM;
 
     call_wait_for_all(n, requests);
-    if (!is_any_staged(n, requests))
+    if (!requests_have_any(n, requests))
         return swept(BEHIND(MPI_Waitall, n, requests, statuses));
     if (several_begin(&several, n, requests, statuses)) {
         result = BEHIND(MPI_Waitall, n, requests, several.statuses);
-        result = complete_all(&several, result);
+        result = several_complete_all(&several, result);
     }
     several_end(&several);
     return swept(result);
@@ -207,13 +96,13 @@ AWARE_PUBLIC int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Statu
     int result = MPI_ERR_NO_MEM;
 
     progress_step();
-    if (!is_any_staged(n, requests))
+    if (!requests_have_any(n, requests))
         return swept(BEHIND(MPI_Testall, n, requests, flag, statuses));
     *flag = 0;
     if (several_begin(&several, n, requests, statuses)) {
         result = BEHIND(MPI_Testall, n, requests, flag, several.statuses);
         if (*flag || result == MPI_ERR_IN_STATUS)
-            result = complete_all(&several, result);
+            result = several_complete_all(&several, result);
     }
     several_end(&several);
     return swept(result);
@@ -227,7 +116,7 @@ static int test_any(int n, MPI_Request requests[], int *which, int *flag, MPI_St
     int result = MPI_ERR_NO_MEM;
 
     progress_step();
-    if (!is_any_staged(n, requests))
+    if (!requests_have_any(n, requests))
         return swept(BEHIND(MPI_Testany, n, requests, which, flag, status));
     status = status == MPI_STATUS_IGNORE ? &own : status;
     if (several_begin(&several, n, requests, MPI_STATUSES_IGNORE)) {
@@ -235,7 +124,7 @@ static int test_any(int n, MPI_Request requests[], int *which, int *flag, MPI_St
         *flag = 0;
         result = BEHIND(MPI_Testany, n, requests, which, flag, status);
         if (*which != MPI_UNDEFINED && (*flag || result != MPI_SUCCESS))
-            result = complete_any(&several, *which, status, result);
+            result = several_complete_any(&several, *which, status, result);
     }
     several_end(&several);
     return swept(result);
@@ -271,14 +160,14 @@ AWARE_PUBLIC int MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Stat
 
     if (progress_is_pending())
         return wait_for_any(n, requests, which, status);
-    if (!is_any_staged(n, requests))
+    if (!requests_have_any(n, requests))
         return swept(BEHIND(MPI_Waitany, n, requests, which, status));
     status = status == MPI_STATUS_IGNORE ? &own : status;
     if (several_begin(&several, n, requests, MPI_STATUSES_IGNORE)) {
         *which = MPI_UNDEFINED;
         result = BEHIND(MPI_Waitany, n, requests, which, status);
         if (*which != MPI_UNDEFINED)
-            result = complete_any(&several, *which, status, result);
+            result = several_complete_any(&several, *which, status, result);
     }
     several_end(&several);
     return swept(result);
@@ -292,7 +181,7 @@ AWARE_PUBLIC int MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Stat
         struct several several;                                                  \
         int result = MPI_ERR_NO_MEM;                                             \
                                                                                  \
-        if (!is_any_staged(n, requests))                                         \
+        if (!requests_have_any(n, requests))                                     \
             return swept(BEHIND(name, n, requests, nended, which, statuses));    \
         if (several_begin(&several, n, requests, statuses)) {                    \
             *nended = MPI_UNDEFINED;                                             \

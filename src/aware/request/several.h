@@ -1,0 +1,37 @@
+/* Lists of requests, in the calls that complete them: those that are in the table are taken out of it before MPI is
+ * called, and put back where they are not complete. */
+#ifndef GPUBIND_AWARE_SEVERAL_H
+#define GPUBIND_AWARE_SEVERAL_H
+
+#include "aware/request/requests.h"
+
+#define SEVERAL_FEW 64
+
+/* The staged ones of n requests, and statuses where the application wants none. */
+struct several {
+    int n;
+    struct staged_request *few[SEVERAL_FEW], **staged;
+    MPI_Status few_statuses[SEVERAL_FEW], *own, *statuses;
+    MPI_Request *requests;
+    bool failed;   /* a request has, by an error of this library */
+    MPI_Comm comm; /* of the first one */
+};
+
+/* One of them is in the table. */
+bool requests_have_any(int n, const MPI_Request *requests);
+/* Takes them; handles of those that others stand in for are replaced (persistent.h). false: out of memory. In any
+ * case several_end is to be called. */
+bool several_begin(struct several *several, int n, MPI_Request *requests, MPI_Status *statuses);
+/* Puts those back that are not complete. */
+void several_end(struct several *several);
+
+/* Request i of those that ended, of which the first n statuses tell, is complete. */
+void several_end_one(struct several *several, int i, MPI_Status *status, int n);
+/* What a call returns that has completed some. */
+int several_result(const struct several *several, int result);
+/* All n have ended, or those whose status says so. What the call returns. */
+int several_complete_all(struct several *several, int result);
+/* That one has ended. */
+int several_complete_any(struct several *several, int i, MPI_Status *status, int result);
+
+#endif
