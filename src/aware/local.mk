@@ -18,6 +18,7 @@ aware_stand_ins = \
 	src/aware/api/partitioned.c \
 	src/aware/api/probes.c \
 	src/aware/api/spawn.c \
+	src/aware/api/statuses.c \
 	src/aware/api/waits.c \
 	src/aware/api/waits_lists.c \
 	src/aware/api/window_attributes.c \

@@ -6,11 +6,11 @@ table=$1 mpicc=$2 library=${3-}
 folder=$(mktemp -d) || exit 2
 trap 'rm -rf "$folder"' EXIT
 
-# What takes a void *, without the PMPI_ names.
+# What takes a void *, or requests, without the PMPI_ names.
 printf '%s\n' '#include <mpi.h>' '#ifdef OPEN_MPI' '#include <mpi-ext.h>' '#endif' \
     >"$folder/headers.c"
 "$mpicc" -E -P "$folder/headers.c" >"$folder/headers" || exit 2
-tr '\n\t' '  ' <"$folder/headers" | tr ';' '\n' | grep 'void *[*]' |
+tr '\n\t' '  ' <"$folder/headers" | tr ';' '\n' | grep 'void *[*]\|MPI_Request' |
     grep -o ' [*]*MPIX*_[A-Za-z0-9_]* *(' | tr -d ' *(' | sort -u >"$folder/functions"
 grep -q '^MPI_Send$' "$folder/functions" || { echo "no MPI_Send in the headers of $mpicc"; exit 2; }
 

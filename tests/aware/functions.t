@@ -1,5 +1,5 @@
 #!/bin/sh
-# functions.tsv has every function of MPI that takes a buffer, and says what libgpubind-aware does.
+# functions.tsv has every function of MPI that takes a buffer or requests, and says what libgpubind-aware does.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 [ -n "$MPICC" ] || skip_all 'no MPI'
 here=$top_srcdir/tests/aware
@@ -23,6 +23,9 @@ mkdir "$tmp/less"
 grep -v '^MPI_Ssend	' "$here/functions.tsv" >"$tmp/less/functions.tsv"
 run compares "$tmp/less/functions.tsv" "$MPICC" "$library"
 is 'a function that is missing in the table is named' "$(cat "$tmp/out")" 'MPI_Ssend is not in the table'
+grep -v '^MPI_Testall	' "$here/functions.tsv" >"$tmp/less/functions.tsv"
+run compares "$tmp/less/functions.tsv" "$MPICC" "$library"
+is 'so is one that takes requests alone' "$(cat "$tmp/out")" 'MPI_Testall is not in the table'
 sed 's/^\(MPI_Get_address	[^	]*	[^	]*	\).*/\1staged/' "$here/functions.tsv" \
     >"$tmp/less/functions.tsv"
 run compares "$tmp/less/functions.tsv" "$MPICC" "$library"

@@ -29,6 +29,7 @@ aware_tests = \
 	tests/aware/small.t \
 	tests/aware/soak.t \
 	tests/aware/spawn.t \
+	tests/aware/statuses.t \
 	tests/aware/threads.t \
 	tests/aware/traced.t \
 	tests/aware/twice.t \
@@ -59,6 +60,14 @@ tests_aware_unit_host_pool_SOURCES = tests/aware/unit_host_pool.c tests/tap.h \
 	src/aware/base/setting.c src/aware/base/setting.h
 tests_aware_unit_host_pool_LDADD = src/core/libgpubind-core.la
 
+# Loaded behind the library: see there.
+if HAVE_MPI
+check_LTLIBRARIES += tests/aware/libnewer.la
+endif
+tests_aware_libnewer_la_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_libnewer_la_SOURCES = tests/aware/newer.c
+tests_aware_libnewer_la_LDFLAGS = -module -avoid-version -rpath /nowhere
+
 # They are linked to the library where a user would preload it, so that sanitizers work.
 aware_programs = \
 	tests/aware/accumulate \
@@ -87,6 +96,7 @@ aware_programs = \
 	tests/aware/partitioned \
 	tests/aware/small \
 	tests/aware/soak \
+	tests/aware/statuses \
 	tests/aware/swap \
 	tests/aware/threads \
 	tests/aware/traced \
@@ -195,6 +205,11 @@ tests_aware_twice_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_twice_LDFLAGS = -no-install
 tests_aware_twice_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_twice_SOURCES = tests/aware/twice.c examples/device.h tests/aware/tap_ranks.h tests/tap.h
+tests_aware_statuses_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_statuses_LDFLAGS = -no-install
+tests_aware_statuses_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_statuses_SOURCES = tests/aware/statuses.c tests/aware/tap_ranks.h \
+	examples/device.h tests/tap.h
 tests_aware_swap_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_swap_LDFLAGS = -no-install
 tests_aware_swap_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)

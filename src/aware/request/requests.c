@@ -112,6 +112,11 @@ MPI_Comm requests_comm(const struct staged_request *request)
     return request ? request->comm : MPI_COMM_SELF;
 }
 
+bool requests_is_persistent(const struct staged_request *request)
+{
+    return request && request->persistent;
+}
+
 struct staged_request *requests_take(MPI_Request handle)
 {
     struct staged_request *request;

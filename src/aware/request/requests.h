@@ -24,6 +24,8 @@ struct staged_request *requests_take(MPI_Request request);
 void requests_put_back(struct staged_request *request);
 /* The communicator of its call; MPI_COMM_SELF: request is NULL. */
 MPI_Comm requests_comm(const struct staged_request *request);
+/* false: of NULL, too. */
+bool requests_is_persistent(const struct staged_request *request);
 /* It is complete with that status, never MPI_STATUS_IGNORE, and handle is what MPI has left of its handle:
  * MPI_REQUEST_NULL unless it is persistent. The status of a direct message gets its length. NULL does
  * nothing. */

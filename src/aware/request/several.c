@@ -57,11 +57,9 @@ void several_end(struct several *several)
         free(several->own);
 }
 
-void several_end_one(struct several *several, int i, MPI_Status *status, int n)
+/* What has come of a request could not be written. */
+static void fail(struct several *several, MPI_Comm comm, int error, MPI_Status *status, int n)
 {
-    const MPI_Comm comm = requests_comm(several->staged[i]);
-    const int error = complete(several, i, status);
-
     if (error == MPI_SUCCESS)
         return;
     for (int j = 0; !several->failed && j < n; j++)
@@ -72,10 +70,29 @@ void several_end_one(struct several *several, int i, MPI_Status *status, int n)
     status->MPI_ERROR = error;
 }
 
+void several_end_one(struct several *several, int i, MPI_Status *status, int n)
+{
+    const MPI_Comm comm = requests_comm(several->staged[i]);
+
+    fail(several, comm, complete(several, i, status), status, n);
+}
+
+void several_see_one(struct several *several, int i, MPI_Status *status, int n)
+{
+    struct staged_request *request = several->staged[i];
+
+    fail(several, requests_comm(request), requests_see_complete(request, status), status, n);
+}
+
 int several_result(const struct several *several, int result)
 {
     return several->failed && result == MPI_SUCCESS ? call_refused(several->comm, MPI_ERR_IN_STATUS)
                                                     : result;
+}
+
+static bool is_pending(int result, const MPI_Status *status)
+{
+    return result == MPI_ERR_IN_STATUS && status->MPI_ERROR == MPI_ERR_PENDING;
 }
 
 int several_complete_all(struct several *several, int result)
@@ -83,8 +100,19 @@ int several_complete_all(struct several *several, int result)
     for (int i = 0; i < several->n; i++) {
         MPI_Status *status = &several->statuses[i];
 
-        if (result != MPI_ERR_IN_STATUS || status->MPI_ERROR != MPI_ERR_PENDING)
+        if (!is_pending(result, status))
             several_end_one(several, i, status, result == MPI_ERR_IN_STATUS ? 0 : several->n);
+    }
+    return several_result(several, result);
+}
+
+int several_see_all(struct several *several, int result)
+{
+    for (int i = 0; i < several->n; i++) {
+        MPI_Status *status = &several->statuses[i];
+
+        if (!is_pending(result, status))
+            several_see_one(several, i, status, result == MPI_ERR_IN_STATUS ? 0 : several->n);
     }
     return several_result(several, result);
 }
@@ -94,4 +122,11 @@ int several_complete_any(struct several *several, int i, MPI_Status *status, int
     const MPI_Comm comm = requests_comm(several->staged[i]);
 
     return call_completed(result, complete(several, i, status), comm);
+}
+
+int several_see_any(struct several *several, int i, MPI_Status *status, int result)
+{
+    struct staged_request *request = several->staged[i];
+
+    return call_completed(result, requests_see_complete(request, status), requests_comm(request));
 }

@@ -34,4 +34,9 @@ int several_complete_all(struct several *several, int result);
 /* That one has ended. */
 int several_complete_any(struct several *several, int i, MPI_Status *status, int result);
 
+/* The same three where MPI frees no request: they are put back. */
+void several_see_one(struct several *several, int i, MPI_Status *status, int n);
+int several_see_all(struct several *several, int result);
+int several_see_any(struct several *several, int i, MPI_Status *status, int result);
+
 #endif

@@ -1,0 +1,128 @@
+/* The functions of MPI 4.1 that ask for the statuses of lists of requests, and free none. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aware/request/calls.h"
+#include "aware/request/several.h"
+
+#if MPI_VERSION < 4 || (MPI_VERSION == 4 && MPI_SUBVERSION < 1)
+/* The program's MPI may be newer than this mpi.h: MPICH's ABI is the same since MPI 3.0. Where it is not, the
+ * program calls none of them. */
+int MPI_Request_get_status_all(int n, const MPI_Request requests[], int *flag,
+                               MPI_Status statuses[]);
+int MPI_Request_get_status_any(int n, const MPI_Request requests[], int *which, int *flag,
+                               MPI_Status *status);
+int MPI_Request_get_status_some(int n, const MPI_Request requests[], int *nended, int which[],
+                                MPI_Status statuses[]);
+#endif
+
+/* With handles of this library's own, since others may stand in for the application's. */
+struct looked {
+    struct several several;
+    MPI_Request few[SEVERAL_FEW], *handles;
+};
+
+/* MPICH 5.0.2 gives the status of a persistent request, which tells how much has come, once, and perhaps when the list
+ * is not complete. So what has come is written before. */
+static void see_persistent(struct several *several)
+{
+    for (int i = 0; i < several->n; i++) {
+        MPI_Status status = {0};
+        int flag = 0;
+
+        if (!requests_is_persistent(several->staged[i]))
+            continue;
+        CALL_MPI(PMPI_Request_get_status(several->requests[i], &flag, &status));
+        if (flag)
+            requests_see_complete(several->staged[i], &status);
+    }
+}
+
+/* false: out of memory. In any case look_end is to be called. */
+static bool look_begin(struct looked *looked, int n, const MPI_Request *requests,
+                       MPI_Status *statuses)
+{
+    looked->handles = n > SEVERAL_FEW ? malloc((size_t)n * sizeof *requests) : looked->few;
+    if (looked->handles)
+        memcpy(looked->handles, requests, (size_t)n * sizeof *requests);
+    if (!several_begin(&looked->several, looked->handles ? n : 0, looked->handles, statuses) ||
+        !looked->handles)
+        return false;
+    see_persistent(&looked->several);
+    return true;
+}
+
+static int look_end(struct looked *looked, int result)
+{
+    several_end(&looked->several);
+    if (looked->handles != looked->few)
+        free(looked->handles);
+    requests_sweep(false); /* the call may tell that a freed receive is complete */
+    return result;
+}
+
+NEXT(MPI_Request_get_status_all)
+AWARE_PUBLIC int MPI_Request_get_status_all(int n, const MPI_Request requests[], int *flag,
+                                            MPI_Status statuses[])
+{
+    struct looked looked;
+    int result = MPI_ERR_NO_MEM;
+
+    progress_step();
+    if (!requests_have_any(n, requests))
+        return BEHIND(MPI_Request_get_status_all, n, requests, flag, statuses);
+    *flag = 0;
+    if (look_begin(&looked, n, requests, statuses)) {
+        result = BEHIND(MPI_Request_get_status_all, n, looked.handles, flag,
+                        looked.several.statuses);
+        if (*flag || result == MPI_ERR_IN_STATUS)
+            result = several_see_all(&looked.several, result);
+    }
+    return look_end(&looked, result);
+}
+
+NEXT(MPI_Request_get_status_any)
+AWARE_PUBLIC int MPI_Request_get_status_any(int n, const MPI_Request requests[], int *which,
+                                            int *flag, MPI_Status *status)
+{
+    struct looked looked;
+    MPI_Status own = {0};
+    int result = MPI_ERR_NO_MEM;
+
+    progress_step();
+    if (!requests_have_any(n, requests))
+        return BEHIND(MPI_Request_get_status_any, n, requests, which, flag, status);
+    status = status == MPI_STATUS_IGNORE ? &own : status;
+    *which = MPI_UNDEFINED;
+    *flag = 0;
+    if (look_begin(&looked, n, requests, MPI_STATUSES_IGNORE)) {
+        result = BEHIND(MPI_Request_get_status_any, n, looked.handles, which, flag, status);
+        if (*which != MPI_UNDEFINED && (*flag || result != MPI_SUCCESS))
+            result = several_see_any(&looked.several, *which, status, result);
+    }
+    return look_end(&looked, result);
+}
+
+NEXT(MPI_Request_get_status_some)
+AWARE_PUBLIC int MPI_Request_get_status_some(int n, const MPI_Request requests[], int *nended,
+                                             int which[], MPI_Status statuses[])
+{
+    struct looked looked;
+    int result = MPI_ERR_NO_MEM;
+
+    progress_step();
+    if (!requests_have_any(n, requests))
+        return BEHIND(MPI_Request_get_status_some, n, requests, nended, which, statuses);
+    *nended = MPI_UNDEFINED;
+    if (look_begin(&looked, n, requests, statuses)) {
+        struct several *several = &looked.several;
+
+        result = BEHIND(MPI_Request_get_status_some, n, looked.handles, nended, which,
+                        several->statuses);
+        for (int i = 0; *nended != MPI_UNDEFINED && i < *nended; i++)
+            several_see_one(several, which[i], &several->statuses[i],
+                            result == MPI_ERR_IN_STATUS ? 0 : *nended);
+        result = several_result(several, result);
+    }
+    return look_end(&looked, result);
+}
