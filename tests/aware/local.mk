@@ -17,6 +17,7 @@ aware_tests = \
 	tests/aware/irregular.t \
 	tests/aware/large.t \
 	tests/aware/layouts.t \
+	tests/aware/lost.t \
 	tests/aware/mirror.t \
 	tests/aware/mpi4py.t \
 	tests/aware/mpi4py_mpich.t \
@@ -60,6 +61,13 @@ tests_aware_unit_host_pool_SOURCES = tests/aware/unit_host_pool.c tests/tap.h \
 	src/aware/base/setting.c src/aware/base/setting.h
 tests_aware_unit_host_pool_LDADD = src/core/libgpubind-core.la
 
+# Loaded before the C library: see there.
+if HAVE_MPI
+check_LTLIBRARIES += tests/aware/librefuse_connect.la
+endif
+tests_aware_librefuse_connect_la_SOURCES = tests/aware/refuse_connect.c
+tests_aware_librefuse_connect_la_LDFLAGS = -module -avoid-version -rpath /nowhere
+
 # Loaded behind the library: see there.
 if HAVE_MPI
 check_LTLIBRARIES += tests/aware/libnewer.la
@@ -87,6 +95,7 @@ aware_programs = \
 	tests/aware/large \
 	tests/aware/large_files \
 	tests/aware/layouts \
+	tests/aware/lost \
 	tests/aware/mirror \
 	tests/aware/nodes \
 	tests/aware/one_copy \
@@ -158,6 +167,10 @@ tests_aware_layouts_LDFLAGS = -no-install
 tests_aware_layouts_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_layouts_SOURCES = tests/aware/layouts.c tests/aware/tap_ranks.h \
 	examples/device.h tests/tap.h
+tests_aware_lost_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_lost_LDFLAGS = -no-install
+tests_aware_lost_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_lost_SOURCES = tests/aware/lost.c examples/device.h tests/tap.h
 tests_aware_attached_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_attached_LDFLAGS = -no-install
 tests_aware_attached_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)

@@ -15,8 +15,10 @@ static atomic_bool prepared;
 void ending_now(void)
 {
     requests_sweep(true); /* those that the application has freed, as MPI would complete them */
-    if (direct_segment_end())
+    if (direct_segment_end()) {
         direct_sends_end();
+        direct_segment_hide();
+    }
     counts_print();
     traced_write();
     is_behind = true;

@@ -94,20 +94,25 @@ static bool is_open(const struct direct_slot *slot)
 
 static bool find_small(uint64_t token, struct direct_message *message)
 {
-    message->peer = direct_peer_now(token_rank(token));
+    message->peer = direct_peer_of_sender(token_rank(token));
     if (!message->peer || token_slot(token) >= DIRECT_SMALL_SLOTS)
         return false;
     message->slot = &message->peer->segment->slots[token_slot(token)];
     return is_open(message->slot) && message->slot->token == token;
 }
 
+static bool is_head(const struct direct_descriptor *head)
+{
+    return head->magic[0] == direct_magic[0] && head->magic[1] == direct_magic[1] &&
+           head->slot < DIRECT_SLOTS;
+}
+
 static bool find_large(const struct direct_descriptor *head, struct direct_message *message)
 {
-    if (head->magic[0] != direct_magic[0] || head->magic[1] != direct_magic[1] ||
-        head->slot >= DIRECT_SLOTS)
+    if (!is_head(head))
         return false;
-    message->peer = direct_peer_at(head->rank, head->nonce);
-    if (!message->peer)
+    message->peer = direct_peer_of_sender(head->rank);
+    if (!message->peer || message->peer->segment->nonce != head->nonce)
         return false;
     message->slot = &message->peer->segment->slots[head->slot];
     return is_open(message->slot) && message->slot->sequence == head->sequence &&
@@ -325,13 +330,67 @@ int direct_message_end(struct direct_message *message)
     return message->result == MPI_SUCCESS && truncated ? MPI_ERR_TRUNCATE : message->result;
 }
 
+/* The sender of a descriptor of that length, which is not found; -1: it is none, or its sender is found. */
+static int sender_of_large(const struct staged *staged, MPI_Count length)
+{
+    struct direct_descriptor head;
+    struct direct_peer *peer;
+
+    if (staged->direct < length || direct_slot_of_length(length) < 0)
+        return -1;
+    read_head(staged, &head, sizeof head);
+    if (!is_head(&head) || (int)head.slot != direct_slot_of_length(length))
+        return -1;
+    peer = direct_peer_now(head.rank);
+    return peer && peer->segment->nonce == head.nonce ? -1 : head.rank;
+}
+
+/* The same of a small one. Its token tells less than a magic: it is one if there is such a process. */
+static int sender_of_small(uint64_t token, MPI_Count length)
+{
+    return length >= DIRECT_LEAST && length < DIRECT_SMALL_ROOM &&
+                   direct_slot_of_length(length) < 0 && token_slot(token) < DIRECT_SMALL_SLOTS &&
+                   direct_peer_is_hidden(token_rank(token))
+               ? token_rank(token)
+               : -1;
+}
+
+/* The message that MPI has received is a descriptor, and nobody has its data. */
+static bool is_lost(const struct staged *staged, MPI_Status *status)
+{
+    MPI_Count length = 0;
+    uint64_t token;
+    int rank = -1;
+
+    read_head(staged, &token, sizeof token);
+    if ((token != direct_magic[0] && !token_is_of(token, direct_own()->job)) ||
+        PMPI_Get_elements_x(status, MPI_BYTE, &length) != MPI_SUCCESS)
+        return false;
+    rank = token == direct_magic[0] ? sender_of_large(staged, length)
+                                    : sender_of_small(token, length);
+    if (rank < 0)
+        return false;
+    fprintf(stderr,
+            "gpubind: a message from rank %d of MPI_COMM_WORLD is lost: that process has ended, or "
+            "its files cannot be opened\n",
+            rank);
+    direct_peer_lost(rank);
+    PMPI_Status_set_elements_x(status, MPI_BYTE, 0);
+    return true;
+}
+
 bool direct_receive(const struct staged *staged, MPI_Status *status, enum trace_path *path,
                     int *result)
 {
     struct direct_message message;
 
-    if (!direct_message_start(&message, staged))
-        return false;
+    if (!direct_message_start(&message, staged)) {
+        if (!staged->direct || !is_lost(staged, status))
+            return false;
+        *result = MPI_ERR_OTHER;
+        *path = TRACE_DIRECT;
+        return true;
+    }
     *result = direct_message_end(&message);
     *path = message.path;
     PMPI_Status_set_elements_x(status, MPI_BYTE, message.nbytes);

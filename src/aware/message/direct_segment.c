@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -28,6 +29,7 @@
 static struct direct_segment *own;
 static int own_fd = -1;
 static int listener = -1;
+static bool crowded;
 static struct direct_peer *peers; /* by their ranks of MPI_COMM_WORLD */
 static int npeers;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -64,6 +66,21 @@ static socklen_t socket_name(struct sockaddr_un *address, uint64_t job, int rank
                                         (unsigned long long)job, rank));
 }
 
+#define BACKLOG 4096
+
+/* What the kernel makes of a backlog: Linux had at most 128 before 5.4. */
+static int backlog(void)
+{
+    FILE *file = fopen("/proc/sys/net/core/somaxconn", "re");
+    int most = BACKLOG;
+
+    if (file && fscanf(file, "%d", &most) != 1)
+        most = BACKLOG;
+    if (file)
+        fclose(file);
+    return most < BACKLOG ? most : BACKLOG;
+}
+
 /* Its backlog alone is used: who connects has seen the process's number, and leaves. Those that have left are
  * still in the backlog, each with some KiB of the kernel's memory. */
 static bool listen_as(uint64_t job, int rank)
@@ -73,8 +90,10 @@ static bool listen_as(uint64_t job, int rank)
 
     listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (listener >= 0 && bind(listener, (struct sockaddr *)&address, length) == 0 &&
-        listen(listener, 4096) == 0)
+        listen(listener, BACKLOG) == 0) {
+        crowded = npeers > backlog();
         return true;
+    }
     if (listener >= 0)
         close(listener);
     listener = -1;
@@ -87,6 +106,11 @@ void direct_forget_visitors(void)
 
     while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0)
         close(fd);
+}
+
+bool direct_is_crowded(void)
+{
+    return crowded;
 }
 
 /* Allocates its pages now: a page that there is no memory for later is a signal. Where the kernel is told to
@@ -160,12 +184,18 @@ static bool find_rank(int *rank, int *size)
            PMPI_Comm_size(MPI_COMM_WORLD, size) == MPI_SUCCESS;
 }
 
+/* Others may open its files. */
+static bool is_open_to_others(void)
+{
+    return prctl(PR_GET_DUMPABLE) == 1;
+}
+
 static void make_own(void)
 {
     struct direct_segment *segment;
     int rank = 0;
 
-    if (!aware_is_on() || !is_allowed() || !find_rank(&rank, &npeers))
+    if (!aware_is_on() || !is_allowed() || !is_open_to_others() || !find_rank(&rank, &npeers))
         return;
     segment = make_segment();
     peers = calloc((size_t)npeers, sizeof *peers);
@@ -197,17 +227,24 @@ bool direct_segment_end(void)
     atomic_store(&own->receives, 0);
     atomic_store(&own->receives_small, 0);
     atomic_store(&own->ended, 1);
-    close(listener);
-    listener = -1;
     world_ranks_end();
     return true;
 }
 
+void direct_segment_hide(void)
+{
+    pthread_mutex_lock(&lock);
+    close(listener);
+    listener = -1;
+    pthread_mutex_unlock(&lock);
+}
+
 /* ---- others */
 
-/* The process that listens as a rank, of this user. 0: none. */
+/* The process that listens as a rank, of this user. 0: none, and errno says why. */
 static pid_t process_of(int rank)
 {
+    int error = 0;
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     struct ucred peer = {0};
     struct sockaddr_un address;
@@ -216,11 +253,13 @@ static pid_t process_of(int rank)
     if (fd < 0)
         return 0;
     if (connect(fd, (struct sockaddr *)&address, length) < 0 ||
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){sizeof peer}) < 0 ||
-        peer.uid != getuid())
-        peer.pid = 0;
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){sizeof peer}) < 0)
+        error = errno;
+    else if (peer.uid != getuid())
+        error = ECONNREFUSED;
     close(fd);
-    return peer.pid;
+    errno = error;
+    return error ? 0 : peer.pid;
 }
 
 static void *map_file(pid_t pid, const char *fd, size_t nbytes, bool write)
@@ -262,13 +301,22 @@ static struct direct_segment *map_segment(pid_t pid, int rank, int folder, const
     return found;
 }
 
-/* Ranks of one program open the same files before: the number is likely to be this process's. */
+/* A full backlog, or no file descriptor or memory for now. */
+static bool may_be_over_soon(int error)
+{
+    return error == EAGAIN || error == EMFILE || error == ENFILE || error == ENOBUFS ||
+           error == ENOMEM;
+}
+
+/* Ranks of one program open the same files before: the number is likely to be this process's. NULL: errno says
+ * why. */
 static struct direct_segment *segment_of(pid_t pid, int rank)
 {
     struct direct_segment *found = NULL;
     struct dirent *entry;
     char path[32], name[16];
     DIR *folder;
+    int error = ENOENT;
 
     snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
     snprintf(name, sizeof name, "%d", own_fd);
@@ -276,9 +324,12 @@ static struct direct_segment *segment_of(pid_t pid, int rank)
     if (!folder)
         return NULL;
     found = map_segment(pid, rank, dirfd(folder), name);
-    while (!found && (entry = readdir(folder)))
+    while (!found && (entry = readdir(folder))) {
+        error = may_be_over_soon(errno) ? errno : error;
         found = map_segment(pid, rank, dirfd(folder), entry->d_name);
+    }
     closedir(folder);
+    errno = error;
     return found;
 }
 
@@ -296,6 +347,7 @@ static struct direct_peer *find(int rank)
     direct_forget_visitors();
     pid = process_of(rank);
     peer->segment = pid ? segment_of(pid, rank) : NULL;
+    peer->error = peer->segment ? 0 : errno;
     if (peer->segment)
         atomic_store(&peer->segment->visited, 1);
     return peer->segment ? peer : NULL;
@@ -348,16 +400,59 @@ struct direct_peer *direct_peer_now(int rank)
     return peer;
 }
 
-struct direct_peer *direct_peer_at(int rank, uint64_t nonce)
+#define LOOKS 500 /* for a sender, in a second */
+
+static int error_of(int rank)
+{
+    int error = 0;
+
+    if (!direct_own() || rank < 0 || rank >= npeers)
+        return 0;
+    pthread_mutex_lock(&lock);
+    if (!peers[rank].segment)
+        error = peers[rank].error;
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+static bool has_sight(const struct direct_segment *segment, int rank, enum direct_sight sight)
+{
+    return rank < DIRECT_RANKS &&
+           atomic_load_explicit(&segment->sights[rank], memory_order_relaxed) == sight;
+}
+
+struct direct_peer *direct_peer_of_sender(int rank)
 {
     struct direct_peer *peer = direct_peer_now(rank);
 
-    return peer && peer->segment->nonce == nonce ? peer : NULL;
+    for (int i = 0; !peer && i < LOOKS && may_be_over_soon(error_of(rank)) &&
+                    !has_sight(own, rank, DIRECT_UNSEEN);
+         i++) {
+        usleep(2000);
+        peer = direct_peer_now(rank);
+    }
+    return peer;
+}
+
+bool direct_peer_is_hidden(int rank)
+{
+    const int error = error_of(rank);
+
+    return error != 0 && error != ECONNREFUSED;
+}
+
+void direct_peer_lost(int rank)
+{
+    uint8_t undecided = DIRECT_UNDECIDED;
+
+    if (rank >= 0 && rank < npeers && rank < DIRECT_RANKS)
+        atomic_compare_exchange_strong(&own->sights[rank], &undecided, DIRECT_UNSEEN);
 }
 
 bool direct_peer_receives(const struct direct_peer *peer)
 {
-    return !peer->slow && atomic_load_explicit(&peer->segment->receives, memory_order_acquire);
+    return !peer->slow && atomic_load_explicit(&peer->segment->receives, memory_order_acquire) &&
+           !has_sight(peer->segment, own->rank, DIRECT_UNSEEN);
 }
 
 bool direct_peer_receives_small(const struct direct_peer *peer)

@@ -107,6 +107,7 @@ struct direct_peer {
     unsigned asked, retry;          /* calls, and the next one that looks for it */
     uint64_t nstale;                /* of its allocations, that were looked at */
     bool slow;                      /* could not map GPU memory of this process */
+    int error;                      /* errno of the last look for it; 0: none was in vain */
     double active;                  /* seconds: when it was last seen to take a message */
     _Atomic unsigned late;          /* so many small messages to it are not sent directly */
 };
@@ -121,8 +122,12 @@ struct direct_peer *direct_peer(MPI_Comm comm, int rank);
 int direct_world_rank(MPI_Comm comm, int rank);
 /* The peer of that rank of MPI_COMM_WORLD, which is looked for now. */
 struct direct_peer *direct_peer_now(int rank);
-/* The peer whose segment has that nonce, by its rank of MPI_COMM_WORLD; NULL: there is none. */
-struct direct_peer *direct_peer_at(int rank, uint64_t nonce);
+/* The same of a rank that has sent a message directly: waits for what may be over soon, as a full backlog. */
+struct direct_peer *direct_peer_of_sender(int rank);
+/* The last look for that rank has found its process, but not its segment, or could not tell. */
+bool direct_peer_is_hidden(int rank);
+/* A message of that rank is lost, as it cannot be found: it is to send none directly to this process any more. */
+void direct_peer_lost(int rank);
 /* It completes receives of descriptors; of small messages, too. */
 bool direct_peer_receives(const struct direct_peer *peer);
 bool direct_peer_receives_small(const struct direct_peer *peer);
@@ -133,6 +138,8 @@ bool direct_process_lives(pid_t pid);
 void direct_wake(struct direct_segment *segment);
 /* Gives back what the kernel keeps of processes that have found this one. */
 void direct_forget_visitors(void);
+/* It may keep fewer than MPI_COMM_WORLD has ranks: others cannot find this one then until that is called. */
+bool direct_is_crowded(void);
 /* What a file of the peer's process has; NULL: it is not there. The caller unmaps it. */
 void *direct_peer_map(const struct direct_peer *peer, int fd, size_t nbytes, bool write);
 /* A memfd, which others map by direct_peer_map, and where it is mapped here. NULL: none is to be had, and fd
@@ -140,5 +147,7 @@ void *direct_peer_map(const struct direct_peer *peer, int fd, size_t nbytes, boo
 void *direct_make_file(const char *name, size_t nbytes, int *fd);
 /* This process receives nothing any more. false: it has no segment. */
 bool direct_segment_end(void);
+/* Nobody looks for it any more: all have what it has sent. */
+void direct_segment_hide(void);
 
 #endif

@@ -98,15 +98,18 @@ static atomic_bool is_ending;
 
 static void *serve(void *unused)
 {
-    static const struct timespec soon = {0, 10000000};
+    static const struct timespec soon = {0, 10000000}, sometimes = {0, 100000000};
+    const struct timespec *const idle = direct_is_crowded() ? &sometimes : NULL;
     struct direct_segment *own = unused;
 
     while (!atomic_load(&is_ending)) {
         const uint32_t wanted = atomic_load(&own->wanted);
         const bool done = serve_once(own);
 
+        if (idle)
+            direct_forget_visitors();
         if (!atomic_load(&is_ending))
-            syscall(SYS_futex, &own->wanted, FUTEX_WAIT, wanted, done ? NULL : &soon, NULL, 0);
+            syscall(SYS_futex, &own->wanted, FUTEX_WAIT, wanted, done ? idle : &soon, NULL, 0);
     }
     return NULL;
 }
