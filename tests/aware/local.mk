@@ -16,6 +16,7 @@ aware_tests = \
 	tests/aware/handlers.t \
 	tests/aware/irregular.t \
 	tests/aware/large.t \
+	tests/aware/large_counts.t \
 	tests/aware/layouts.t \
 	tests/aware/lost.t \
 	tests/aware/mirror.t \
@@ -93,6 +94,7 @@ aware_programs = \
 	tests/aware/handlers \
 	tests/aware/irregular \
 	tests/aware/large \
+	tests/aware/large_counts \
 	tests/aware/large_files \
 	tests/aware/layouts \
 	tests/aware/lost \
@@ -157,6 +159,11 @@ tests_aware_irregular_LDFLAGS = -no-install
 tests_aware_irregular_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_irregular_SOURCES = tests/aware/irregular.c tests/aware/irregular.h \
 	tests/aware/irregular_kinds.c tests/aware/tap_ranks.h examples/device.h tests/tap.h
+tests_aware_large_counts_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_large_counts_LDFLAGS = -no-install
+tests_aware_large_counts_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_large_counts_SOURCES = tests/aware/large_counts.c tests/aware/tap_ranks.h \
+	examples/device.h tests/tap.h
 tests_aware_large_files_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_large_files_LDFLAGS = -no-install
 tests_aware_large_files_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)

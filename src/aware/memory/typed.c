@@ -1,5 +1,10 @@
 #include "aware/memory/typed.h"
 
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aware/base/next.h"
 #include "aware/memory/host_pool.h"
 #include "aware/memory/typed_kernel.h"
 #include "mpi/datatype/type_contents.h"
@@ -85,6 +90,30 @@ bool typed_needs_whole_elements(const struct typed *typed)
 #endif
 }
 
+/* Of a type that has a constructor unknown to this library, MPI packs the first elements. The type may be one that was
+ * not committed. */
+static void pack_head(const struct typed *typed, void *dense, MPI_Count nbytes)
+{
+    MPI_Count size = 0, n;
+    MPI_Datatype all;
+    int room = 0, at = 0;
+    void *packed;
+
+    PMPI_Type_size_x(typed->type, &size);
+    n = (nbytes + size - 1) / size;
+    if (size > INT_MAX / n)
+        return;
+    PMPI_Type_contiguous((int)n, typed->type, &all);
+    PMPI_Type_commit(&all);
+    PMPI_Pack_size(1, all, MPI_COMM_SELF, &room);
+    packed = malloc((size_t)room);
+    if (packed &&
+        CALL_MPI(PMPI_Pack(typed->at, 1, all, packed, room, &at, MPI_COMM_SELF)) == MPI_SUCCESS)
+        memcpy(dense, packed, (size_t)nbytes);
+    free(packed);
+    PMPI_Type_free(&all);
+}
+
 void typed_head(const struct typed *typed, void *dense, size_t nbytes)
 {
     const MPI_Count all = typed_bytes(typed);
@@ -93,8 +122,10 @@ void typed_head(const struct typed *typed, void *dense, size_t nbytes)
                         .left = all < (MPI_Count)nbytes ? all : (MPI_Count)nbytes,
                         .out = true};
 
-    if (walk.left > 0)
-        walk_blocks(&walk, NULL);
+    const MPI_Count left = walk.left;
+
+    if (left > 0 && walk_blocks(&walk, NULL) == MPI_ERR_TYPE)
+        pack_head(typed, dense, left);
 }
 
 int typed_each(const struct typed *typed, typed_visit *visits, void *visitor)

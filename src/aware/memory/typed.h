@@ -47,7 +47,8 @@ bool typed_is_contiguous(const struct typed *typed, char **start);
 /* It has gaps, and predefined elements of several sizes: MPICH refuses to receive such data in host memory
  * from a message that comes, or ends, as bytes: no predefined element may come in parts. */
 bool typed_needs_whole_elements(const struct typed *typed);
-/* Copies the first nbytes of it (or fewer, where it has fewer), which lie in host memory, to dense. */
+/* Copies the first nbytes of it (or fewer, where it has fewer), which lie in host memory, to dense. Where that
+ * cannot be, dense stays as it is. */
 void typed_head(const struct typed *typed, void *dense, size_t nbytes);
 
 /* All of it to dense host memory. */

@@ -77,6 +77,7 @@ static void read_head(const struct staged *staged, void *head, size_t nbytes)
     const struct staged_part *part = &staged->parts[0];
     const struct typed typed = {staged->host, part->count, part->type, true, false};
 
+    memset(head, 0, nbytes);
     if (staged->dense || (type_is_basic(part->type) && !is_pair(part->type)))
         memcpy(head, staged->host, nbytes);
     else

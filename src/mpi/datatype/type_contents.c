@@ -1,7 +1,6 @@
 /* Reads the constructor of a derived datatype. */
 #include "mpi/datatype/type_contents.h"
 
-#include <limits.h>
 #include <stdlib.h>
 
 #include "mpi/datatype/type_cache.h"
@@ -85,9 +84,9 @@ static int addresses_in(int combiner, const MPI_Count *counts)
 }
 
 /* The contents of a type that was made with large counts (MPI 4.0, 5.1.13), as those of one that was
- * not. integers and counts: ncounts is not 0. false: a count is too large, or out of memory. */
-static bool narrow(struct type_contents *c, const int *integers, int nintegers,
-                   const MPI_Count *counts, int ncounts)
+ * not. integers and counts: ncounts is not 0. false: out of memory. */
+static bool join(struct type_contents *c, const int *integers, int nintegers,
+                 const MPI_Count *counts, int ncounts)
 {
     const int before = before_counts(c->combiner);
     int n = 0;
@@ -98,13 +97,8 @@ static bool narrow(struct type_contents *c, const int *integers, int nintegers,
         return false;
     for (int i = 0; i < before; i++)
         c->integers[n++] = integers[i];
-    for (int i = 0; i < ncounts - c->naddresses; i++) {
-        if (counts[i] > INT_MAX || counts[i] < INT_MIN) {
-            free_arrays(c);
-            return false;
-        }
-        c->integers[n++] = (int)counts[i];
-    }
+    for (int i = 0; i < ncounts - c->naddresses; i++)
+        c->integers[n++] = counts[i];
     for (int i = before; i < nintegers; i++)
         c->integers[n++] = integers[i];
     for (int i = 0; i < c->naddresses; i++)
@@ -124,7 +118,7 @@ static bool get_large(MPI_Datatype type, MPI_Count nintegers, MPI_Count ncounts,
     if (good) {
         PMPI_Type_get_contents_c(type, nintegers, 0, ncounts, c->ntypes, integers, &none, counts,
                                  types);
-        good = narrow(c, integers, (int)nintegers, counts, (int)ncounts);
+        good = join(c, integers, (int)nintegers, counts, (int)ncounts);
     }
     for (int i = 0; i < c->ntypes && good; i++)
         c->types[i] = types[i];
@@ -134,6 +128,22 @@ static bool get_large(MPI_Datatype type, MPI_Count nintegers, MPI_Count ncounts,
     return good;
 }
 #endif
+
+static bool get_small(MPI_Datatype type, struct type_contents *c)
+{
+    int *integers = calloc((size_t)c->nintegers + 1, sizeof *integers);
+
+    if (!integers || !allocate(c)) {
+        free(integers);
+        return false;
+    }
+    PMPI_Type_get_contents(type, c->nintegers, c->naddresses, c->ntypes, integers, c->addresses,
+                           c->types);
+    for (int i = 0; i < c->nintegers; i++)
+        c->integers[i] = integers[i];
+    free(integers);
+    return true;
+}
 
 bool type_contents_get(MPI_Datatype type, struct type_contents *c)
 {
@@ -148,11 +158,7 @@ bool type_contents_get(MPI_Datatype type, struct type_contents *c)
         return get_large(type, integers, counts, c);
 #endif
     PMPI_Type_get_envelope(type, &c->nintegers, &c->naddresses, &c->ntypes, &c->combiner);
-    if (!allocate(c))
-        return false;
-    PMPI_Type_get_contents(type, c->nintegers, c->naddresses, c->ntypes, c->integers, c->addresses,
-                           c->types);
-    return true;
+    return get_small(type, c);
 }
 
 bool type_may_be_freed(MPI_Datatype type)
@@ -183,12 +189,12 @@ static bool is_block_form(const struct type_contents *c)
     return c->combiner == MPI_COMBINER_INDEXED_BLOCK || c->combiner == MPI_COMBINER_HINDEXED_BLOCK;
 }
 
-int type_contents_length(const struct type_contents *c, int i)
+MPI_Count type_contents_length(const struct type_contents *c, MPI_Count i)
 {
     return is_block_form(c) ? c->integers[1] : c->integers[1 + i];
 }
 
-MPI_Aint type_contents_place(const struct type_contents *c, int i, MPI_Aint extent)
+MPI_Aint type_contents_place(const struct type_contents *c, MPI_Count i, MPI_Aint extent)
 {
     if (c->combiner == MPI_COMBINER_INDEXED)
         return c->integers[1 + c->integers[0] + i] * extent;

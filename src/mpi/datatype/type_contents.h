@@ -7,7 +7,7 @@
 
 struct type_contents { /* as MPI_Type_get_contents gives them, also of types with large counts */
     int nintegers, naddresses, ntypes, combiner;
-    int *integers;
+    MPI_Count *integers;
     MPI_Aint *addresses;
     MPI_Datatype *types;
 };
@@ -23,7 +23,7 @@ void type_contents_clear(struct type_contents *contents);
 /* It has a list of integers[0] blocks: indexed, hindexed, their block forms, or struct. */
 bool type_contents_are_listed(const struct type_contents *contents);
 /* Elements of block i of such a type, and its offset in bytes. extent: of the elements. */
-int type_contents_length(const struct type_contents *contents, int i);
-MPI_Aint type_contents_place(const struct type_contents *contents, int i, MPI_Aint extent);
+MPI_Count type_contents_length(const struct type_contents *contents, MPI_Count i);
+MPI_Aint type_contents_place(const struct type_contents *contents, MPI_Count i, MPI_Aint extent);
 
 #endif

@@ -8,7 +8,7 @@
  * element in the whole array and its length, until take returns other than 0. integers: those of
  * MPI_Type_get_contents. Returns what take returned last, or -1: out of memory, or no valid
  * distribution. */
-int type_darray_rows(const int *integers, int (*take)(void *argument, MPI_Aint first, int n),
-                     void *argument);
+int type_darray_rows(const MPI_Count *integers,
+                     int (*take)(void *argument, MPI_Aint first, MPI_Count n), void *argument);
 
 #endif

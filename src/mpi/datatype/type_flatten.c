@@ -108,7 +108,8 @@ static int walk_f90(struct type_parts *parts, MPI_Datatype type, int class, MPI_
 }
 
 /* n elements one after the other, which are one block. */
-static int add_run(struct type_parts *parts, const struct element *element, int n, MPI_Aint at)
+static int add_run(struct type_parts *parts, const struct element *element, MPI_Count n,
+                   MPI_Aint at)
 {
     const struct type_parts *one = &element->parts;
     struct type_block block = {one->blocks[0].at, 0};
@@ -128,7 +129,8 @@ static bool is_whole(const struct element *element)
 }
 
 /* n elements, one after the other. */
-static int walk_array(struct type_parts *parts, const struct element *element, int n, MPI_Aint at)
+static int walk_array(struct type_parts *parts, const struct element *element, MPI_Count n,
+                      MPI_Aint at)
 {
     int status = 0;
 
@@ -136,7 +138,7 @@ static int walk_array(struct type_parts *parts, const struct element *element, i
         return 0;
     if (is_whole(element))
         return add_run(parts, element, n, at);
-    for (int i = 0; i < n && status == 0; i++)
+    for (MPI_Count i = 0; i < n && status == 0; i++)
         status = add_element(parts, &element->parts, at + i * element->extent);
     return status;
 }
@@ -146,18 +148,18 @@ static int walk_array(struct type_parts *parts, const struct element *element, i
 static int walk_subarray(struct type_parts *parts, const struct type_contents *c,
                          const struct element *element, MPI_Aint at)
 {
-    const int ndims = c->integers[0], *sizes = c->integers + 1, *lengths = sizes + ndims,
-              *starts = lengths + ndims;
+    const int ndims = (int)c->integers[0];
+    const MPI_Count *sizes = c->integers + 1, *lengths = sizes + ndims, *starts = lengths + ndims;
     const bool c_order = c->integers[1 + 3 * ndims] == MPI_ORDER_C;
-    long nrows = 1;
-    int *index = calloc((size_t)ndims, sizeof *index);
+    MPI_Count nrows = 1;
+    MPI_Count *index = calloc((size_t)ndims, sizeof *index);
     int status = index ? 0 : -1;
 
     /* by rows along the dimension that is contiguous in memory */
     const int fast = c_order ? ndims - 1 : 0;
     for (int d = 0; d < ndims; d++)
         nrows *= d == fast ? 1 : lengths[d];
-    for (long row = 0; row < nrows && status == 0; row++) {
+    for (MPI_Count row = 0; row < nrows && status == 0; row++) {
         MPI_Aint place = 0;
 
         for (int i = 0; i < ndims; i++) {
@@ -185,7 +187,7 @@ static int walk_vector(struct type_parts *parts, const struct type_contents *c,
                                                                : c->addresses[0];
     int status = 0;
 
-    for (int i = 0; i < c->integers[0] && status == 0; i++)
+    for (MPI_Count i = 0; i < c->integers[0] && status == 0; i++)
         status = walk_array(parts, element, c->integers[1], at + i * stride);
     return status;
 }
@@ -196,7 +198,7 @@ static int walk_listed(struct type_parts *parts, const struct type_contents *c,
 {
     int status = 0;
 
-    for (int i = 0; i < c->integers[0] && status == 0; i++)
+    for (MPI_Count i = 0; i < c->integers[0] && status == 0; i++)
         status = walk_array(parts, element, type_contents_length(c, i),
                             at + type_contents_place(c, i, element->extent));
     return status;
@@ -207,7 +209,7 @@ static int walk_struct(struct type_parts *parts, const struct type_contents *c, 
 {
     int status = 0;
 
-    for (int i = 0; i < c->integers[0] && status == 0; i++) {
+    for (MPI_Count i = 0; i < c->integers[0] && status == 0; i++) {
         struct element element;
 
         status = element_begin(&element, c->types[i]);
@@ -225,7 +227,7 @@ struct rows { /* of a distributed array at `at` */
     MPI_Aint at;
 };
 
-static int walk_row(void *argument, MPI_Aint first, int n)
+static int walk_row(void *argument, MPI_Aint first, MPI_Count n)
 {
     const struct rows *rows = argument;
 

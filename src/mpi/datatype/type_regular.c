@@ -56,8 +56,8 @@ static bool read_vector(struct regular *regular, const struct type_contents *c, 
 /* Its integers are ndims, sizes, subsizes, starts, order. */
 static bool read_subarray(struct regular *regular, const struct type_contents *c, MPI_Aint extent)
 {
-    const int ndims = c->integers[0], *sizes = c->integers + 1, *lengths = sizes + ndims,
-              *starts = lengths + ndims;
+    const int ndims = (int)c->integers[0];
+    const MPI_Count *sizes = c->integers + 1, *lengths = sizes + ndims, *starts = lengths + ndims;
     const bool c_order = c->integers[1 + 3 * ndims] == MPI_ORDER_C;
 
     for (int i = 0; i < ndims; i++) {
@@ -79,13 +79,13 @@ static bool is_struct(const struct type_contents *c)
 /* indexed, hindexed, their block forms, struct: regular if the blocks are equal, at one stride. */
 static bool read_listed(struct regular *regular, const struct type_contents *c, MPI_Aint extent)
 {
-    const int n = c->integers[0];
+    const MPI_Count n = c->integers[0];
     const MPI_Aint first = type_contents_place(c, 0, extent);
     const MPI_Aint stride = n > 1 ? type_contents_place(c, 1, extent) - first : 0;
 
     if (n > 1 && is_struct(c))
         return false;
-    for (int i = 1; i < n; i++)
+    for (MPI_Count i = 1; i < n; i++)
         if (type_contents_length(c, i) != type_contents_length(c, 0) ||
             type_contents_place(c, i, extent) != first + i * stride)
             return false;
