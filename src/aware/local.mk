@@ -75,6 +75,7 @@ aware_sources = \
 	src/aware/message/staged.c src/aware/message/staged.h \
 	src/aware/base/start.c src/aware/base/start.h \
 	src/aware/base/traced.c src/aware/base/traced.h \
+	src/aware/base/undo.c src/aware/base/undo.h \
 	src/aware/memory/sparse_block.c src/aware/memory/sparse_block.h \
 	src/aware/memory/typed.c src/aware/memory/typed.h \
 	src/aware/memory/typed_kernel.c src/aware/memory/typed_kernel.h \

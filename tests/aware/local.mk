@@ -69,7 +69,7 @@ endif
 tests_aware_librefuse_connect_la_SOURCES = tests/aware/refuse_connect.c
 tests_aware_librefuse_connect_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 
-# Loaded behind the library: see there.
+# Loaded behind the library: see each.
 if HAVE_MPI
 check_LTLIBRARIES += tests/aware/libnewer.la
 endif

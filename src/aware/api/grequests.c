@@ -5,6 +5,7 @@
 
 #include "aware/base/next.h"
 #include "aware/base/start.h"
+#include "aware/base/undo.h"
 
 /* As functions of C have them, or of Fortran: these return nothing, have a code's address behind the others, and
  * MPI calls them with all that; functions of C do not look at it. */
@@ -16,15 +17,17 @@ struct grequest {
 };
 
 /* The application's function is called as if it was not MPI that does. */
-#define APPLICATION(call)                  \
-    __extension__({                        \
-        const bool was_behind = is_behind; \
-        int result_of_it;                  \
-                                           \
-        is_behind = false;                 \
-        result_of_it = (call);             \
-        is_behind = was_behind;            \
-        result_of_it;                      \
+#define APPLICATION(call)                       \
+    __extension__({                             \
+        struct undo *const begun = undo_hide(); \
+        const bool was_behind = is_behind;      \
+        int result_of_it;                       \
+                                                \
+        is_behind = false;                      \
+        result_of_it = (call);                  \
+        is_behind = was_behind;                 \
+        undo_show(begun);                       \
+        result_of_it;                           \
     })
 
 static int query(void *extra, void *status, void *code)

@@ -44,9 +44,11 @@ static void received_by_mpi(struct traced *call, const struct staged *staged, in
         struct staged staged;                                                                   \
         int result;                                                                             \
                                                                                                 \
-        if (direct)                                                                             \
-            return call_sent(direct, BEHIND(name, direct->descriptor, direct->length, MPI_BYTE, \
-                                            dest, tag, comm));                                  \
+        if (direct) {                                                                           \
+            result = CALL_SENDING(direct, BEHIND(name, direct->descriptor, direct->length,      \
+                                                 MPI_BYTE, dest, tag, comm));                   \
+            return call_sent(direct, result);                                                   \
+        }                                                                                       \
         result = staged_begin(&staged, buf, count, type,                                        \
                               STAGED_READ | STAGED_DENSE | NOBODY(dest));                       \
         if (result != MPI_SUCCESS)                                                              \
@@ -56,32 +58,32 @@ static void received_by_mpi(struct traced *call, const struct staged *staged, in
         return call_ended(&call, &staged, 1, result, comm);                                     \
     }
 
-#define ISENDS(name, COUNT, directly)                                                            \
-    NEXT(name)                                                                                   \
-    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag,    \
-                          MPI_Comm comm, MPI_Request *request)                                   \
-    {                                                                                            \
-        TRACED(call, #name, dest);                                                               \
-        struct direct_send *direct = direct_send_begin(&call, directly, buf, count, type, dest,  \
-                                                       tag, comm);                               \
-        struct staged staged;                                                                    \
-        int result;                                                                              \
-                                                                                                 \
-        if (direct) {                                                                            \
-            MPI_Request descriptor = MPI_REQUEST_NULL;                                           \
-                                                                                                 \
-            result = BEHIND(name, direct->descriptor, direct->length, MPI_BYTE, dest, tag, comm, \
-                            &descriptor);                                                        \
-            return call_sends(direct, result, descriptor, request, comm);                        \
-        }                                                                                        \
-        result = staged_begin(&staged, buf, count, type,                                         \
-                              STAGED_READ | STAGED_DENSE | NOBODY(dest) | STAGED_LATER);         \
-        if (result != MPI_SUCCESS)                                                               \
-            return call_refused(comm, result);                                                   \
-        sent_by_mpi(&call, &staged, count, type, dest, tag, comm);                               \
-        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, tag, comm,    \
-                        request);                                                                \
-        return call_started(&call, &staged, 1, result, *request, false, comm);                   \
+#define ISENDS(name, COUNT, directly)                                                           \
+    NEXT(name)                                                                                  \
+    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag,   \
+                          MPI_Comm comm, MPI_Request *request)                                  \
+    {                                                                                           \
+        TRACED(call, #name, dest);                                                              \
+        struct direct_send *direct = direct_send_begin(&call, directly, buf, count, type, dest, \
+                                                       tag, comm);                              \
+        struct staged staged;                                                                   \
+        int result;                                                                             \
+                                                                                                \
+        if (direct) {                                                                           \
+            MPI_Request descriptor = MPI_REQUEST_NULL;                                          \
+                                                                                                \
+            result = CALL_SENDING(direct, BEHIND(name, direct->descriptor, direct->length,      \
+                                                 MPI_BYTE, dest, tag, comm, &descriptor));      \
+            return call_sends(direct, result, descriptor, request, comm);                       \
+        }                                                                                       \
+        result = staged_begin(&staged, buf, count, type,                                        \
+                              STAGED_READ | STAGED_DENSE | NOBODY(dest) | STAGED_LATER);        \
+        if (result != MPI_SUCCESS)                                                              \
+            return call_refused(comm, result);                                                  \
+        sent_by_mpi(&call, &staged, count, type, dest, tag, comm);                              \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, tag, comm,   \
+                        request);                                                               \
+        return call_started(&call, &staged, 1, result, *request, false, comm);                  \
     }
 
 /* How a start of a persistent send sends the descriptor of a direct message. */
@@ -205,10 +207,28 @@ static MPI_Status *status_for(const struct traced *call, const struct staged *st
         return received(&call, &staged, result, status, comm);                                   \
     }
 
-static void cancel_receive(MPI_Request *request)
+/* A call that sends directly and receives, in parts. */
+struct both {
+    struct direct_send *direct;
+    MPI_Request receive, descriptor;
+    bool receives, sends; /* MPI has taken the one, and the other */
+};
+
+/* What MPI has not taken is given up; the message that is sent is waited for. */
+static void both_end(void *what, int code)
 {
-    CALL_MPI(PMPI_Cancel(request));
-    CALL_MPI(PMPI_Wait(request, MPI_STATUS_IGNORE));
+    struct both *both = what;
+
+    (void)code;
+    if (both->sends) {
+        call_wait_for_both(both->direct, &both->descriptor);
+        return;
+    }
+    if (both->receives) {
+        CALL_MPI(PMPI_Cancel(&both->receive));
+        CALL_MPI(PMPI_Wait(&both->receive, MPI_STATUS_IGNORE));
+    }
+    direct_send_abandon(both->direct);
 }
 
 /* Where the message goes directly: in parts, the receive first, since what MPI refuses sends nothing. */
@@ -218,7 +238,8 @@ static void cancel_receive(MPI_Request *request)
                                         int sendtag, void *buf, COUNT count, MPI_Datatype type,    \
                                         int source, int tag, MPI_Comm comm, MPI_Status *status)    \
     {                                                                                              \
-        MPI_Request receive, descriptor;                                                           \
+        struct both both = {.direct = direct};                                                     \
+        struct undo undo;                                                                          \
         struct staged in;                                                                          \
         MPI_Status own = {0};                                                                      \
         int result;                                                                                \
@@ -229,23 +250,23 @@ static void cancel_receive(MPI_Request *request)
             direct_send_abandon(direct);                                                           \
             return call_refused(comm, result);                                                     \
         }                                                                                          \
+        undo_begin(&undo, both_end, &both);                                                        \
         result = BEHIND(MPI_Irecv##suffix, in.host, (COUNT)in.count, in.type, source, tag, comm,   \
-                        &receive);                                                                 \
-        if (result == MPI_SUCCESS) {                                                               \
+                        &both.receive);                                                            \
+        both.receives = result == MPI_SUCCESS;                                                     \
+        if (both.receives)                                                                         \
             result = BEHIND(MPI_Isend##suffix, direct->descriptor, direct->length, MPI_BYTE, dest, \
-                            sendtag, comm, &descriptor);                                           \
-            if (result != MPI_SUCCESS)                                                             \
-                cancel_receive(&receive);                                                          \
+                            sendtag, comm, &both.descriptor);                                      \
+        both.sends = result == MPI_SUCCESS;                                                        \
+        if (both.sends) {                                                                          \
+            status = status_for(call, &in, status, &own);                                          \
+            result = CALL_MPI(PMPI_Wait(&both.receive, status));                                   \
+            result = received(call, &in, result, status, comm);                                    \
         }                                                                                          \
-        if (result != MPI_SUCCESS) {                                                               \
-            direct_send_abandon(direct);                                                           \
+        if (!undo_end(&undo))                                                                      \
+            both_end(&both, result);                                                               \
+        if (!both.sends)                                                                           \
             staged_end(&in);                                                                       \
-            return result;                                                                         \
-        }                                                                                          \
-        status = status_for(call, &in, status, &own);                                              \
-        result = CALL_MPI(PMPI_Wait(&receive, status));                                            \
-        result = received(call, &in, result, status, comm);                                        \
-        call_wait_for_both(direct, &descriptor);                                                   \
         return result;                                                                             \
     }                                                                                              \
                                                                                                    \

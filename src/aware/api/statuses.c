@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aware/base/handlers.h"
 #include "aware/request/calls.h"
 #include "aware/request/several.h"
 
@@ -32,7 +33,7 @@ static void see_persistent(struct several *several)
 
         if (!requests_is_persistent(several->staged[i]))
             continue;
-        CALL_MPI(PMPI_Request_get_status(several->requests[i], &flag, &status));
+        handler_status_quietly(several->requests[i], &flag, &status);
         if (flag)
             requests_see_complete(several->staged[i], &status);
     }

@@ -1,76 +1,67 @@
 /* The functions that start, complete, test, cancel and free one request. */
 #include "aware/request/calls.h"
 #include "aware/request/persistent.h"
+#include "aware/request/several.h"
 
-/* MPI has completed the request. */
-static int completed(int result, struct staged_request *staged, MPI_Request handle,
-                     MPI_Status *status)
+/* The status that MPI is given. */
+static MPI_Status *status_for(const struct several *several, MPI_Status *status)
 {
-    const MPI_Comm comm = requests_comm(staged);
-    const int error = requests_complete(staged, handle, status);
-
-    requests_sweep(false); /* the request may tell that a freed receive is complete */
-    return call_completed(result, error, comm);
+    return several->staged[0] ? several->statuses : status;
 }
+
+static int ended(struct several *several, int result)
+{
+    several_end(several);
+    requests_sweep(false); /* the request may tell that a freed receive is complete */
+    return result;
+}
+
+static const int first = 0;
 
 NEXT(MPI_Wait)
 AWARE_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
     TRACED_RANGE("MPI_Wait");
-    struct staged_request *staged;
-    MPI_Status own = {0};
+    struct several several;
     int result;
 
     call_wait_for_all(1, request);
-    staged = requests_take(*request);
-    status = staged && status == MPI_STATUS_IGNORE ? &own : status;
-    persistent_stand_in(staged, request);
-    result = BEHIND(MPI_Wait, request, status);
-    persistent_restore(staged, request);
-    return completed(result, staged, *request, status);
+    several_begin(&several, 1, request, status);
+    several_ends_one(&several, &first);
+    result = BEHIND(MPI_Wait, request, status_for(&several, status));
+    result = several_complete_any(&several, 0, several.statuses, result);
+    return ended(&several, result);
 }
 
 NEXT(MPI_Test)
 AWARE_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
-    struct staged_request *staged;
-    MPI_Status own = {0};
+    struct several several;
     int result;
 
     progress_step();
-    staged = requests_take(*request);
-    status = staged && status == MPI_STATUS_IGNORE ? &own : status;
+    several_begin(&several, 1, request, status);
+    several_ends_one(&several, &first);
     *flag = 0;
-    persistent_stand_in(staged, request);
-    result = BEHIND(MPI_Test, request, flag, status);
-    persistent_restore(staged, request);
+    result = BEHIND(MPI_Test, request, flag, status_for(&several, status));
     if (*flag || result != MPI_SUCCESS)
-        return completed(result, staged, *request, status);
-    if (staged)
-        requests_put_back(staged);
-    return result;
+        result = several_complete_any(&several, 0, several.statuses, result);
+    return ended(&several, result);
 }
 
 NEXT(MPI_Request_get_status)
 AWARE_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
-    struct staged_request *staged;
-    MPI_Status own = {0};
+    struct several several;
     int result;
 
     progress_step();
-    staged = requests_take(request);
-    status = staged && status == MPI_STATUS_IGNORE ? &own : status;
+    several_begin(&several, 1, &request, status);
     *flag = 0;
-    persistent_stand_in(staged, &request);
-    result = BEHIND(MPI_Request_get_status, request, flag, status);
+    result = BEHIND(MPI_Request_get_status, request, flag, status_for(&several, status));
     if (*flag)
-        result = call_completed(result, requests_see_complete(staged, status),
-                                requests_comm(staged));
-    if (staged)
-        requests_put_back(staged);
-    requests_sweep(false);
-    return result;
+        result = several_see_any(&several, 0, several.statuses, result);
+    return ended(&several, result);
 }
 
 NEXT(MPI_Request_free)
@@ -87,6 +78,13 @@ AWARE_PUBLIC int MPI_Request_free(MPI_Request *request)
     return BEHIND(MPI_Request_free, request);
 }
 
+static void undo_start(void *staged, int code)
+{
+    (void)code;
+    if (staged)
+        requests_put_back(staged);
+}
+
 NEXT(MPI_Start)
 AWARE_PUBLIC int MPI_Start(MPI_Request *request)
 {
@@ -94,12 +92,14 @@ AWARE_PUBLIC int MPI_Start(MPI_Request *request)
     struct staged_request *staged = requests_take(*request);
     const MPI_Comm comm = requests_comm(staged);
     int result = persistent_prepare(staged);
+    struct undo undo;
 
     if (persistent_is_direct(staged))
         return persistent_start(staged);
     if (result == MPI_SUCCESS) {
+        undo_begin(&undo, undo_start, staged);
         result = BEHIND(MPI_Start, request);
-        requests_started(staged, *request, result == MPI_SUCCESS);
+        requests_started(undo_end(&undo) ? NULL : staged, *request, result == MPI_SUCCESS);
         return result;
     }
     requests_put_back(staged);

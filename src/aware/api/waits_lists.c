@@ -20,8 +20,10 @@ static void abandon_from(struct several *several, int i)
 /* The next two return the index of the first request that is not started yet. */
 static int start_directly(struct several *several, int i, int *result)
 {
-    *result = persistent_start(several->staged[i]);
+    struct staged_request *request = several->staged[i];
+
     several->staged[i] = NULL;
+    *result = persistent_start(request);
     if (*result != MPI_SUCCESS)
         abandon_from(several, i + 1);
     return i + 1;
@@ -82,6 +84,7 @@ AWARE_PUBLIC int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[
     if (!requests_have_any(n, requests))
         return swept(BEHIND(MPI_Waitall, n, requests, statuses));
     if (several_begin(&several, n, requests, statuses)) {
+        several_ends_all(&several);
         result = BEHIND(MPI_Waitall, n, requests, several.statuses);
         result = several_complete_all(&several, result);
     }
@@ -100,6 +103,7 @@ AWARE_PUBLIC int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Statu
         return swept(BEHIND(MPI_Testall, n, requests, flag, statuses));
     *flag = 0;
     if (several_begin(&several, n, requests, statuses)) {
+        several_ends_all(&several);
         result = BEHIND(MPI_Testall, n, requests, flag, several.statuses);
         if (*flag || result == MPI_ERR_IN_STATUS)
             result = several_complete_all(&several, result);
@@ -119,7 +123,8 @@ static int test_any(int n, MPI_Request requests[], int *which, int *flag, MPI_St
     if (!requests_have_any(n, requests))
         return swept(BEHIND(MPI_Testany, n, requests, which, flag, status));
     status = status == MPI_STATUS_IGNORE ? &own : status;
-    if (several_begin(&several, n, requests, MPI_STATUSES_IGNORE)) {
+    if (several_begin(&several, n, requests, status)) {
+        several_ends_one(&several, which);
         *which = MPI_UNDEFINED;
         *flag = 0;
         result = BEHIND(MPI_Testany, n, requests, which, flag, status);
@@ -163,7 +168,8 @@ AWARE_PUBLIC int MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Stat
     if (!requests_have_any(n, requests))
         return swept(BEHIND(MPI_Waitany, n, requests, which, status));
     status = status == MPI_STATUS_IGNORE ? &own : status;
-    if (several_begin(&several, n, requests, MPI_STATUSES_IGNORE)) {
+    if (several_begin(&several, n, requests, status)) {
+        several_ends_one(&several, which);
         *which = MPI_UNDEFINED;
         result = BEHIND(MPI_Waitany, n, requests, which, status);
         if (*which != MPI_UNDEFINED)
@@ -184,11 +190,10 @@ AWARE_PUBLIC int MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Stat
         if (!requests_have_any(n, requests))                                     \
             return swept(BEHIND(name, n, requests, nended, which, statuses));    \
         if (several_begin(&several, n, requests, statuses)) {                    \
+            several_ends_some(&several, nended, which);                          \
             *nended = MPI_UNDEFINED;                                             \
             result = BEHIND(name, n, requests, nended, which, several.statuses); \
-            for (int i = 0; *nended != MPI_UNDEFINED && i < *nended; i++)        \
-                several_end_one(&several, which[i], &several.statuses[i],        \
-                                result == MPI_ERR_IN_STATUS ? 0 : *nended);      \
+            several_complete_some(&several, *nended, which, result);             \
             result = several_result(&several, result);                           \
         }                                                                        \
         several_end(&several);                                                   \

@@ -4,27 +4,46 @@
 #include <stddef.h>
 
 #include "aware/base/next.h"
+#include "aware/base/undo.h"
 
 #define SLOTS 32 /* different functions of the application; those beyond are passed on */
 static handler *handlers[SLOTS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 __thread pthread_mutex_t *handler_unlocks;
+static __thread bool is_quiet;
+
+int handler_status_quietly(MPI_Request request, int *flag, MPI_Status *status)
+{
+    const bool was_quiet = is_quiet;
+    int result;
+
+    is_quiet = true;
+    result = CALL_MPI(PMPI_Request_get_status(request, flag, status));
+    is_quiet = was_quiet;
+    return result;
+}
 
 static void call(int slot, void *handle, int *code, va_list more)
 {
     const bool was_behind = is_behind;
     pthread_mutex_t *const held = handler_unlocks;
+    struct undo *begun;
     void *first = va_arg(more, void *), *second = va_arg(more, void *);
 
+    if (is_quiet)
+        return;
+    begun = undo_hide();
     is_behind = false;
     handler_unlocks = NULL;
     if (held)
         pthread_mutex_unlock(held);
+    undo_run(begun, *code);
     handlers[slot](handle, code, first, second);
     if (held)
         pthread_mutex_lock(held);
     handler_unlocks = held;
+    undo_show(begun);
     is_behind = was_behind;
 }
 

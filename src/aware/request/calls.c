@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include "aware/base/handlers.h"
 #include "aware/request/persistent.h"
 
 int call_refused(MPI_Comm comm, int result)
@@ -74,11 +75,17 @@ void call_wait_for_both(struct direct_send *send, MPI_Request *descriptor)
     CALL_MPI(PMPI_Wait(descriptor, MPI_STATUS_IGNORE));
 }
 
+void call_abandon(void *send, int code)
+{
+    (void)code;
+    direct_send_abandon(send);
+}
+
 int call_sent(struct direct_send *send, int result)
 {
-    if (result == MPI_SUCCESS)
+    if (send && result == MPI_SUCCESS)
         call_wait_for(send);
-    else
+    else if (send)
         direct_send_abandon(send);
     requests_sweep(false);
     return result;
@@ -87,6 +94,8 @@ int call_sent(struct direct_send *send, int result)
 int call_sends(struct direct_send *send, int result, MPI_Request descriptor, MPI_Request *request,
                MPI_Comm comm)
 {
+    if (!send)
+        return result;
     if (result != MPI_SUCCESS) {
         direct_send_abandon(send);
         return result;
@@ -97,14 +106,11 @@ int call_sends(struct direct_send *send, int result, MPI_Request descriptor, MPI
 
 static bool is_complete(MPI_Request request)
 {
-    const bool was_behind = is_behind;
     int complete = 1;
 
-    is_behind = true;
     if (request != MPI_REQUEST_NULL &&
-        PMPI_Request_get_status(request, &complete, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        handler_status_quietly(request, &complete, MPI_STATUS_IGNORE) != MPI_SUCCESS)
         complete = 1; /* MPI's wait finds the error */
-    is_behind = was_behind;
     return complete;
 }
 

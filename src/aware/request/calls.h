@@ -6,6 +6,7 @@
 
 #include "aware/base/next.h"
 #include "aware/base/traced.h"
+#include "aware/base/undo.h"
 #include "aware/message/direct_receive.h"
 #include "aware/message/direct_send.h"
 #include "aware/message/progress.h"
@@ -35,7 +36,20 @@ void call_wait_for_all(int n, const MPI_Request requests[]);
 void call_wait_for(struct direct_send *send);
 /* And when MPI has sent the descriptor. */
 void call_wait_for_both(struct direct_send *send, MPI_Request *descriptor);
-/* A blocking call, or one with a request, has given MPI the descriptor, with result. */
+/* Gives MPI the descriptor, and returns its result. *send is NULL afterwards if an error handler has run: the message is
+ * abandoned. */
+#define CALL_SENDING(send, call)                  \
+    __extension__({                               \
+        struct undo undo;                         \
+        int result_of_sending;                    \
+                                                  \
+        undo_begin(&undo, call_abandon, send);    \
+        result_of_sending = (call);               \
+        (send) = undo_end(&undo) ? NULL : (send); \
+        result_of_sending;                        \
+    })
+void call_abandon(void *send, int code);
+/* A blocking call, or one with a request, has given MPI the descriptor, with result. NULL does nothing. */
 int call_sent(struct direct_send *send, int result);
 int call_sends(struct direct_send *send, int result, MPI_Request descriptor, MPI_Request *request,
                MPI_Comm comm);

@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 
+#include "aware/base/undo.h"
 #include "aware/request/calls.h"
 #include "aware/request/staged_request.h"
 
@@ -55,12 +56,24 @@ bool persistent_is_direct(const struct staged_request *request)
     return request && request->direct_send;
 }
 
+static void undo_start(void *request, int code)
+{
+    (void)code;
+    persistent_abandon(request);
+    requests_put_back(request);
+}
+
 int persistent_start(struct staged_request *request)
 {
     struct direct_send *send = request->direct_send;
     MPI_Request descriptor = MPI_REQUEST_NULL;
-    int result = request->send(send, request->dest, request->tag, request->comm, &descriptor);
+    struct undo undo;
+    int result;
 
+    undo_begin(&undo, undo_start, request);
+    result = request->send(send, request->dest, request->tag, request->comm, &descriptor);
+    if (undo_end(&undo))
+        return result;
     request->direct_send = NULL;
     result = call_sends(send, result, descriptor, &request->standing_in, request->comm);
     requests_started(request, request->request, result == MPI_SUCCESS);
@@ -73,6 +86,11 @@ void persistent_abandon(struct staged_request *request)
         return;
     direct_send_abandon(request->direct_send);
     request->direct_send = NULL;
+}
+
+bool persistent_keeps_handle(const struct staged_request *request)
+{
+    return request && request->persistent && request->standing_in == MPI_REQUEST_NULL;
 }
 
 void persistent_stand_in(const struct staged_request *request, MPI_Request *handle)

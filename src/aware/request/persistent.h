@@ -28,6 +28,8 @@ int persistent_start(struct staged_request *request);
 /* It has been prepared, and is not started. It stays taken. NULL does nothing. */
 void persistent_abandon(struct staged_request *request);
 
+/* MPI leaves its handle as it is when it completes it. NULL: it does not. */
+bool persistent_keeps_handle(const struct staged_request *request);
 /* NULL does nothing. */
 void persistent_stand_in(const struct staged_request *request, MPI_Request *handle);
 void persistent_restore(struct staged_request *request, MPI_Request *handle);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "aware/base/creations.h"
+#include "aware/base/handlers.h"
 #include "aware/base/next.h"
 #include "aware/message/direct_data.h"
 #include "aware/message/direct_receive.h"
@@ -251,9 +252,7 @@ static bool is_complete_at_once(struct staged_request *request, int *result)
 
     if (is_surely_no_other(request))
         return false;
-    is_behind = true;
-    PMPI_Request_get_status(request->request, &over, &status);
-    is_behind = false;
+    handler_status_quietly(request->request, &over, &status);
     if (!over || direct_has_come(buffer_of_message(request)))
         return false;
     *result = request_write(request, &status);
@@ -339,9 +338,7 @@ static struct staged_request *find_synchronised(MPI_Status *status)
         for (struct staged_request *request = table[i].first; request; request = request->next) {
             if (!is_one_sided(request) || request->written || request->pulling)
                 continue;
-            is_behind = true;
-            PMPI_Request_get_status(request->request, &over, status);
-            is_behind = false;
+            handler_status_quietly(request->request, &over, status);
             if (over)
                 return request;
         }

@@ -1,6 +1,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "aware/base/handlers.h"
 #include "aware/base/next.h"
 #include "aware/message/direct_receive.h"
 #include "aware/message/progress.h"
@@ -18,9 +19,7 @@ static bool is_complete(struct staged_request *request, MPI_Status *status)
 {
     int complete = 0;
 
-    is_behind = true;
-    PMPI_Request_get_status(request->request, &complete, status);
-    is_behind = false;
+    handler_status_quietly(request->request, &complete, status);
     return complete;
 }
 

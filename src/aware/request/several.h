@@ -1,8 +1,9 @@
 /* Lists of requests, in the calls that complete them: those that are in the table are taken out of it before MPI is
- * called, and put back where they are not complete. */
+ * called, and put back where they are not complete: before an error handler of the application runs, too. */
 #ifndef GPUBIND_AWARE_SEVERAL_H
 #define GPUBIND_AWARE_SEVERAL_H
 
+#include "aware/base/undo.h"
 #include "aware/request/requests.h"
 
 #define SEVERAL_FEW 64
@@ -15,6 +16,10 @@ struct several {
     MPI_Request *requests;
     bool failed;   /* a request has, by an error of this library */
     MPI_Comm comm; /* of the first one */
+    /* What MPI says before it calls an error handler. */
+    enum { SEVERAL_NONE_END, SEVERAL_ALL_END, SEVERAL_SOME_END, SEVERAL_ONE_ENDS } ends;
+    const int *nended, *which; /* of SOME: *nended; of ONE: *which; MPI_UNDEFINED: none */
+    struct undo undo;
 };
 
 /* One of them is in the table. */
@@ -22,6 +27,10 @@ bool requests_have_any(int n, const MPI_Request *requests);
 /* Takes them; handles of those that others stand in for are replaced (persistent.h). false: out of memory. In any
  * case several_end is to be called. */
 bool several_begin(struct several *several, int n, MPI_Request *requests, MPI_Status *statuses);
+/* MPI is to be called, which completes all of them; or *nended ones, the first being which[0]; or *which. */
+void several_ends_all(struct several *several);
+void several_ends_some(struct several *several, const int *nended, const int *which);
+void several_ends_one(struct several *several, const int *which);
 /* Puts those back that are not complete. */
 void several_end(struct several *several);
 
@@ -31,7 +40,9 @@ void several_end_one(struct several *several, int i, MPI_Status *status, int n);
 int several_result(const struct several *several, int result);
 /* All n have ended, or those whose status says so. What the call returns. */
 int several_complete_all(struct several *several, int result);
-/* That one has ended. */
+/* As MPI's call with that result says: the first nended of which have. */
+void several_complete_some(struct several *several, int nended, const int *which, int result);
+/* That one has ended, unless the result is that it has not. */
 int several_complete_any(struct several *several, int i, MPI_Status *status, int result);
 
 /* The same three where MPI frees no request: they are put back. */
