@@ -1,6 +1,7 @@
 # libgpubind-aware: programs that pass GPU memory to MPI.
 aware_tests = \
 	tests/aware/accumulate.t \
+	tests/aware/active.t \
 	tests/aware/agree.t \
 	tests/aware/allocate.t \
 	tests/aware/callbacks.t \
@@ -71,8 +72,11 @@ tests_aware_librefuse_connect_la_LDFLAGS = -module -avoid-version -rpath /nowher
 
 # Loaded behind the library: see each.
 if HAVE_MPI
-check_LTLIBRARIES += tests/aware/libnewer.la
+check_LTLIBRARIES += tests/aware/libfailing.la tests/aware/libnewer.la
 endif
+tests_aware_libfailing_la_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_libfailing_la_SOURCES = tests/aware/failing.c
+tests_aware_libfailing_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 tests_aware_libnewer_la_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_libnewer_la_SOURCES = tests/aware/newer.c
 tests_aware_libnewer_la_LDFLAGS = -module -avoid-version -rpath /nowhere
@@ -80,6 +84,7 @@ tests_aware_libnewer_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 # They are linked to the library where a user would preload it, so that sanitizers work.
 aware_programs = \
 	tests/aware/accumulate \
+	tests/aware/active \
 	tests/aware/agree \
 	tests/aware/allocate \
 	tests/aware/allocate_kinds \
@@ -126,6 +131,11 @@ tests_aware_accumulate_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_accumulate_LDFLAGS = -no-install
 tests_aware_accumulate_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_accumulate_SOURCES = tests/aware/accumulate.c tests/aware/tap_ranks.h \
+	examples/device.h tests/tap.h
+tests_aware_active_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_active_LDFLAGS = -no-install
+tests_aware_active_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_active_SOURCES = tests/aware/active.c tests/aware/tap_ranks.h \
 	examples/device.h tests/tap.h
 tests_aware_allocate_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_allocate_LDFLAGS = -no-install

@@ -80,16 +80,28 @@ int several_result(const struct several *several, int result)
                                                     : result;
 }
 
+/* The request of an error with that code, or class, is active: of ULFM, a receive from any source. */
 static bool is_pending(int code)
 {
-    return code == MPI_ERR_PENDING;
+    int class = code;
+
+    PMPI_Error_class(code, &class);
+#if defined MPI_ERR_PROC_FAILED_PENDING
+    if (class == MPI_ERR_PROC_FAILED_PENDING)
+        return true;
+#elif defined MPIX_ERR_PROC_FAILED_PENDING
+    if (class == MPIX_ERR_PROC_FAILED_PENDING)
+        return true;
+#endif
+    return class == MPI_ERR_PENDING;
 }
 
-/* MPI has ended request i with that code, or not. */
+/* MPI has ended request i with that code, or found something else wrong. */
 static bool is_active(const struct several *several, int i, int code)
 {
-    (void)several, (void)i;
-    return is_pending(code);
+    return code != MPI_SUCCESS &&
+           (is_pending(code) || (!persistent_keeps_handle(several->staged[i]) &&
+                                 several->requests[i] != MPI_REQUEST_NULL));
 }
 
 /* The same, of all that a call was to complete with result. */
