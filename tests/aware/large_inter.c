@@ -123,7 +123,8 @@ void test_inter(void)
 {
     MPI_Comm half, merged;
 
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL); /* for what has no communicator */
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD,
+                            MPI_ERRORS_ARE_FATAL); /* for what has no communicator */
     high = job.rank >= job.size / 2;
     MPI_Comm_split(MPI_COMM_WORLD, high, 0, &half);
     MPI_Intercomm_create(half, 0, job.plain, high ? 0 : job.size / 2, TAG, &between);

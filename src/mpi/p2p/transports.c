@@ -76,8 +76,7 @@ const struct transport transports[TRANSPORTS] = {
                        .progress = rndv_gets_host_progress},
     [TRANSPORT_SHM] = {"shared", TRACE_STAGED, is_on_node, .get = rndv_staged_shm_get,
                        .progress = rndv_staged_shm_progress},
-    [TRANSPORT_MPI_DIRECT] = {"mpi", TRACE_PLAIN, mpi_takes_pointers,
-                              .get = rndv_mpi_direct_get},
+    [TRANSPORT_MPI_DIRECT] = {"mpi", TRACE_PLAIN, mpi_takes_pointers, .get = rndv_mpi_direct_get},
     [TRANSPORT_MPI] = {"network", TRACE_STAGED, is_elsewhere, .get = rndv_mpi_get,
                        .progress = rndv_mpi_progress, .wants_mpi = rndv_mpi_busy},
 };
