@@ -122,7 +122,7 @@ static bool are_crossed(MPI_Comm comm, enum neighbours_call call)
 static void ask_mpi(void)
 {
     const int one = 1, self[2] = {0, 0}, weights[2] = {1, 1};
-    MPI_Comm ring, graph;
+    MPI_Comm ring = MPI_COMM_NULL, graph = MPI_COMM_NULL;
 
     if (CALL_MPI(PMPI_Cart_create(MPI_COMM_SELF, 1, &one, &one, 0, &ring)) != MPI_SUCCESS)
         return;
