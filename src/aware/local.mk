@@ -44,6 +44,7 @@ aware_sources = \
 	src/aware/message/direct_export.c src/aware/message/direct_export.h \
 	src/aware/message/direct_memory.c src/aware/message/direct_memory.h \
 	src/aware/message/direct_receive.c src/aware/message/direct_receive.h \
+	src/aware/message/direct_search.c src/aware/message/direct_search.h \
 	src/aware/message/direct_segment.c src/aware/message/direct_segment.h \
 	src/aware/message/direct_send.c src/aware/message/direct_send.h \
 	src/aware/message/direct_token.h \

@@ -93,9 +93,12 @@ static bool is_open(const struct direct_slot *slot)
            slot->dest == direct_own()->rank;
 }
 
-static bool find_small(uint64_t token, struct direct_message *message)
+/* How a sender is looked for: now, or until it is found. */
+typedef struct direct_peer *find_peer(int rank);
+
+static bool find_small(uint64_t token, struct direct_message *message, find_peer *find)
 {
-    message->peer = direct_peer_of_sender(token_rank(token));
+    message->peer = find(token_rank(token));
     if (!message->peer || token_slot(token) >= DIRECT_SMALL_SLOTS)
         return false;
     message->slot = &message->peer->segment->slots[token_slot(token)];
@@ -108,11 +111,12 @@ static bool is_head(const struct direct_descriptor *head)
            head->slot < DIRECT_SLOTS;
 }
 
-static bool find_large(const struct direct_descriptor *head, struct direct_message *message)
+static bool find_large(const struct direct_descriptor *head, struct direct_message *message,
+                       find_peer *find)
 {
     if (!is_head(head))
         return false;
-    message->peer = direct_peer_of_sender(head->rank);
+    message->peer = find(head->rank);
     if (!message->peer || message->peer->segment->nonce != head->nonce)
         return false;
     message->slot = &message->peer->segment->slots[head->slot];
@@ -120,7 +124,8 @@ static bool find_large(const struct direct_descriptor *head, struct direct_messa
            !message->slot->token;
 }
 
-static bool find_message(const struct staged *staged, struct direct_message *message)
+static bool find_message(const struct staged *staged, struct direct_message *message,
+                         find_peer *find)
 {
     const struct staged_part *part = &staged->parts[0];
     struct direct_descriptor head;
@@ -129,9 +134,9 @@ static bool find_message(const struct staged *staged, struct direct_message *mes
     read_head(staged, &token, sizeof token);
     if (token == direct_magic[0] && staged->direct >= DIRECT_LENGTH) {
         read_head(staged, &head, sizeof head);
-        if (!find_large(&head, message))
+        if (!find_large(&head, message, find))
             return false;
-    } else if (!token_is_of(token, direct_own()->job) || !find_small(token, message)) {
+    } else if (!token_is_of(token, direct_own()->job) || !find_small(token, message, find)) {
         return false;
     }
     message->typed = typed_at(staged->user, part->displacement, part->count, part->type);
@@ -144,7 +149,7 @@ bool direct_has_come(const struct staged *staged)
 {
     struct direct_message message;
 
-    return staged->direct && find_message(staged, &message);
+    return staged->direct && find_message(staged, &message, direct_peer_now);
 }
 
 bool direct_is_ready(const struct staged *staged)
@@ -152,7 +157,7 @@ bool direct_is_ready(const struct staged *staged)
     struct direct_message message;
     char *start;
 
-    return find_message(staged, &message) &&
+    return find_message(staged, &message, direct_peer_now) &&
            (!staged->staged || !typed_is_contiguous(&message.typed, &start) ||
             !direct_must_wait(start));
 }
@@ -304,7 +309,7 @@ bool direct_message_start(struct direct_message *message, const struct staged *s
     MPI_Count room;
     enum taken taken;
 
-    if (!staged->direct || !find_message(staged, message))
+    if (!staged->direct || !find_message(staged, message, direct_peer_of_sender))
         return false;
     room = typed_bytes(&message->typed);
     message->nbytes = (MPI_Count)message->slot->nbytes;
@@ -411,7 +416,7 @@ bool direct_probed(MPI_Comm comm, MPI_Status *status)
         PMPI_Get_elements_x(status, MPI_BYTE, &nbytes) != MPI_SUCCESS)
         return false;
     i = direct_slot_of_length(nbytes);
-    peer = i >= 0 ? direct_peer(comm, status->MPI_SOURCE) : NULL;
+    peer = i >= 0 ? direct_peer_of_sender(direct_world_rank(comm, status->MPI_SOURCE)) : NULL;
     slot = peer ? &peer->segment->slots[i] : NULL;
     if (!slot || !is_open(slot) || slot->token || slot->tag != status->MPI_TAG)
         return false;

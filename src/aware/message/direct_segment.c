@@ -1,6 +1,5 @@
 #include "aware/message/direct_segment.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -21,10 +20,8 @@
 #include "aware/base/next.h"
 #include "aware/base/start.h"
 #include "aware/base/world_ranks.h"
+#include "aware/message/direct_search.h"
 #include "core/base/hash.h"
-
-#define MAGIC UINT64_C(0x3276646e69627067) /* and the version of the layout */
-#define NAME "gpubind-aware"
 
 static struct direct_segment *own;
 static int own_fd = -1;
@@ -55,17 +52,6 @@ static uint64_t job_id(void)
     return id;
 }
 
-/* An abstract name, which ends with its socket. */
-static socklen_t socket_name(struct sockaddr_un *address, uint64_t job, int rank)
-{
-    memset(address, 0, sizeof *address);
-    address->sun_family = AF_UNIX;
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-                       (size_t)snprintf(address->sun_path + 1, sizeof address->sun_path - 1,
-                                        NAME "/%u/%016llx/%d", (unsigned)getuid(),
-                                        (unsigned long long)job, rank));
-}
-
 #define BACKLOG 4096
 
 /* What the kernel makes of a backlog: Linux had at most 128 before 5.4. */
@@ -86,7 +72,7 @@ static int backlog(void)
 static bool listen_as(uint64_t job, int rank)
 {
     struct sockaddr_un address;
-    const socklen_t length = socket_name(&address, job, rank);
+    const socklen_t length = direct_socket_name(&address, job, rank);
 
     listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (listener >= 0 && bind(listener, (struct sockaddr *)&address, length) == 0 &&
@@ -141,7 +127,7 @@ void *direct_make_file(const char *name, size_t nbytes, int *fd)
 
 static struct direct_segment *make_segment(void)
 {
-    const int fd = memfd_create(NAME, MFD_CLOEXEC);
+    const int fd = memfd_create(DIRECT_NAME, MFD_CLOEXEC);
     void *at = MAP_FAILED;
 
     if (fd >= 0 && ftruncate(fd, sizeof(struct direct_segment)) == 0)
@@ -203,7 +189,7 @@ static void make_own(void)
         getrandom(&segment->nonce, sizeof segment->nonce, GRND_NONBLOCK) != sizeof segment->nonce ||
         !world_ranks_start())
         return;
-    segment->magic = MAGIC;
+    segment->magic = DIRECT_MAGIC;
     segment->job = job_id();
     segment->pid = getpid();
     segment->rank = rank;
@@ -241,103 +227,10 @@ void direct_segment_hide(void)
 
 /* ---- others */
 
-/* The process that listens as a rank, of this user. 0: none, and errno says why. */
-static pid_t process_of(int rank)
-{
-    int error = 0;
-    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    struct ucred peer = {0};
-    struct sockaddr_un address;
-    const socklen_t length = socket_name(&address, own->job, rank);
-
-    if (fd < 0)
-        return 0;
-    if (connect(fd, (struct sockaddr *)&address, length) < 0 ||
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){sizeof peer}) < 0)
-        error = errno;
-    else if (peer.uid != getuid())
-        error = ECONNREFUSED;
-    close(fd);
-    errno = error;
-    return error ? 0 : peer.pid;
-}
-
-static void *map_file(pid_t pid, const char *fd, size_t nbytes, bool write)
-{
-    char path[64];
-    void *at = MAP_FAILED;
-    int file;
-
-    snprintf(path, sizeof path, "/proc/%d/fd/%s", (int)pid, fd);
-    file = open(path, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
-    if (file < 0)
-        return NULL;
-    if (lseek(file, 0, SEEK_END) >= (off_t)nbytes)
-        at = mmap(NULL, nbytes, PROT_READ | (write ? PROT_WRITE : 0), MAP_SHARED, file, 0);
-    close(file);
-    return at == MAP_FAILED ? NULL : at;
-}
-
-static bool is_segment(int folder, const char *name)
-{
-    static const char expected[] = "/memfd:" NAME " (deleted)";
-    char target[sizeof expected];
-
-    return readlinkat(folder, name, target, sizeof target) == (ssize_t)sizeof target - 1 &&
-           memcmp(target, expected, sizeof target - 1) == 0;
-}
-
-/* The file of that process is the segment of that rank. NULL: it is not. */
-static struct direct_segment *map_segment(pid_t pid, int rank, int folder, const char *fd)
-{
-    struct direct_segment *found = is_segment(folder, fd) ? map_file(pid, fd, sizeof *found, true)
-                                                          : NULL;
-
-    if (found && (found->magic != MAGIC || found->job != own->job || found->rank != rank ||
-                  found->pid != pid)) {
-        munmap(found, sizeof *found);
-        found = NULL;
-    }
-    return found;
-}
-
-/* A full backlog, or no file descriptor or memory for now. */
-static bool may_be_over_soon(int error)
-{
-    return error == EAGAIN || error == EMFILE || error == ENFILE || error == ENOBUFS ||
-           error == ENOMEM;
-}
-
-/* Ranks of one program open the same files before: the number is likely to be this process's. NULL: errno says
- * why. */
-static struct direct_segment *segment_of(pid_t pid, int rank)
-{
-    struct direct_segment *found = NULL;
-    struct dirent *entry;
-    char path[32], name[16];
-    DIR *folder;
-    int error = ENOENT;
-
-    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
-    snprintf(name, sizeof name, "%d", own_fd);
-    folder = opendir(path);
-    if (!folder)
-        return NULL;
-    found = map_segment(pid, rank, dirfd(folder), name);
-    while (!found && (entry = readdir(folder))) {
-        error = may_be_over_soon(errno) ? errno : error;
-        found = map_segment(pid, rank, dirfd(folder), entry->d_name);
-    }
-    closedir(folder);
-    errno = error;
-    return found;
-}
-
 /* Looks for it at the first calls, and then ever more seldom: it may be on another node. */
 static struct direct_peer *find(int rank)
 {
     struct direct_peer *peer = &peers[rank];
-    pid_t pid;
 
     if (peer->segment)
         return peer;
@@ -345,8 +238,7 @@ static struct direct_peer *find(int rank)
         return NULL;
     peer->retry = 2 * peer->asked < 1024 ? 2 * peer->asked : peer->asked + 1024;
     direct_forget_visitors();
-    pid = process_of(rank);
-    peer->segment = pid ? segment_of(pid, rank) : NULL;
+    peer->segment = direct_search(own->job, rank, own_fd);
     peer->error = peer->segment ? 0 : errno;
     if (peer->segment)
         atomic_store(&peer->segment->visited, 1);
@@ -415,19 +307,19 @@ static int error_of(int rank)
     return error;
 }
 
-static bool has_sight(const struct direct_segment *segment, int rank, enum direct_sight sight)
+/* That process has lost a message of that rank. */
+static bool has_lost(const struct direct_segment *segment, int rank)
 {
     return rank < DIRECT_RANKS &&
-           atomic_load_explicit(&segment->sights[rank], memory_order_relaxed) == sight;
+           atomic_load_explicit(&segment->lost[rank], memory_order_relaxed) != 0;
 }
 
 struct direct_peer *direct_peer_of_sender(int rank)
 {
     struct direct_peer *peer = direct_peer_now(rank);
 
-    for (int i = 0; !peer && i < LOOKS && may_be_over_soon(error_of(rank)) &&
-                    !has_sight(own, rank, DIRECT_UNSEEN);
-         i++) {
+    for (int i = 0;
+         !peer && i < LOOKS && direct_search_again(error_of(rank)) && !has_lost(own, rank); i++) {
         usleep(2000);
         peer = direct_peer_now(rank);
     }
@@ -443,16 +335,14 @@ bool direct_peer_is_hidden(int rank)
 
 void direct_peer_lost(int rank)
 {
-    uint8_t undecided = DIRECT_UNDECIDED;
-
     if (rank >= 0 && rank < npeers && rank < DIRECT_RANKS)
-        atomic_compare_exchange_strong(&own->sights[rank], &undecided, DIRECT_UNSEEN);
+        atomic_store(&own->lost[rank], 1);
 }
 
 bool direct_peer_receives(const struct direct_peer *peer)
 {
     return !peer->slow && atomic_load_explicit(&peer->segment->receives, memory_order_acquire) &&
-           !has_sight(peer->segment, own->rank, DIRECT_UNSEEN);
+           !has_lost(peer->segment, own->rank);
 }
 
 bool direct_peer_receives_small(const struct direct_peer *peer)
@@ -482,5 +372,5 @@ void *direct_peer_map(const struct direct_peer *peer, int fd, size_t nbytes, boo
     char name[16];
 
     snprintf(name, sizeof name, "%d", fd);
-    return map_file(peer->segment->pid, name, nbytes, write);
+    return direct_map_file(peer->segment->pid, name, nbytes, write);
 }

@@ -98,6 +98,8 @@ struct direct_segment {
     char small[DIRECT_SMALL_SLOTS][DIRECT_SMALL_ROOM]; /* small messages that are buffered */
     struct direct_post posts[DIRECT_POSTS];
     _Atomic uint8_t sights[DIRECT_RANKS]; /* of each rank of MPI_COMM_WORLD: enum direct_sight */
+    _Atomic uint8_t lost
+        [DIRECT_RANKS]; /* likewise: a message of its was lost, and it is to send none directly */
     struct direct_ask ask;
 };
 
