@@ -55,8 +55,10 @@ static int write(struct staged_request *request, MPI_Status *status, bool cancel
         if (result == MPI_SUCCESS)
             result = error;
     }
+    if (!request->written)
+        request->error = result;
     request->written = true;
-    return result;
+    return request->error; /* also of an earlier look */
 }
 
 int request_write(struct staged_request *request, MPI_Status *status)

@@ -5,6 +5,7 @@
 #include "aware/base/handlers.h"
 #include "aware/request/calls.h"
 #include "aware/request/persistent.h"
+#include "aware/request/staged_request.h"
 
 bool requests_have_any(int n, const MPI_Request *requests)
 {
@@ -33,7 +34,11 @@ static void put_back(struct several *several)
             continue;
         several->staged[i] = NULL;
         persistent_restore(request, &several->requests[i]);
-        requests_put_back(request);
+        /* After an error Open MPI frees others of the list that have failed, too. */
+        if (several->requests[i] == MPI_REQUEST_NULL && !request->persistent)
+            request_end(request);
+        else
+            requests_put_back(request);
     }
 }
 
