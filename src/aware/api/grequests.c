@@ -3,6 +3,7 @@
  * this library's. */
 #include <stdlib.h>
 
+#include "aware/base/handlers.h"
 #include "aware/base/next.h"
 #include "aware/base/start.h"
 #include "aware/base/undo.h"
@@ -17,17 +18,19 @@ struct grequest {
 };
 
 /* The application's function is called as if it was not MPI that does. */
-#define APPLICATION(call)                       \
-    __extension__({                             \
-        struct undo *const begun = undo_hide(); \
-        const bool was_behind = is_behind;      \
-        int result_of_it;                       \
-                                                \
-        is_behind = false;                      \
-        result_of_it = (call);                  \
-        is_behind = was_behind;                 \
-        undo_show(begun);                       \
-        result_of_it;                           \
+#define APPLICATION(call)                                          \
+    __extension__({                                                \
+        const struct handlers_state handlers = handlers_suspend(); \
+        struct undo *const begun = undo_hide();                    \
+        const bool was_behind = is_behind;                         \
+        int result_of_it;                                          \
+                                                                   \
+        is_behind = false;                                         \
+        result_of_it = (call);                                     \
+        is_behind = was_behind;                                    \
+        undo_show(begun);                                          \
+        handlers_resume(handlers);                                 \
+        result_of_it;                                              \
     })
 
 static int query(void *extra, void *status, void *code)

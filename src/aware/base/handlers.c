@@ -24,6 +24,21 @@ int handler_status_quietly(MPI_Request request, int *flag, MPI_Status *status)
     return result;
 }
 
+struct handlers_state handlers_suspend(void)
+{
+    const struct handlers_state state = {is_quiet, handler_unlocks};
+
+    is_quiet = false;
+    handler_unlocks = NULL;
+    return state;
+}
+
+void handlers_resume(struct handlers_state state)
+{
+    is_quiet = state.was_quiet;
+    handler_unlocks = state.held;
+}
+
 static void call(int slot, void *handle, int *code, va_list more)
 {
     const bool was_behind = is_behind;

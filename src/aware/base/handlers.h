@@ -7,6 +7,7 @@
 
 #include <mpi.h>
 #include <pthread.h>
+#include <stdbool.h>
 
 /* A handle's address, an error code, and what the MPI adds: Open MPI a text and NULL, MPICH a number. */
 typedef void handler(void *handle, int *code, ...);
@@ -17,6 +18,14 @@ handler *handler_stand_in(handler *given);
 /* PMPI_Request_get_status for this library's own sake, perhaps with locks: no handler is called for an error, as the
  * application's own calls find it again. */
 int handler_status_quietly(MPI_Request request, int *flag, MPI_Status *status);
+
+/* Around a function of the application that MPI calls: its handlers are called there. What handlers_resume gets. */
+struct handlers_state {
+    bool was_quiet;
+    pthread_mutex_t *held;
+};
+struct handlers_state handlers_suspend(void);
+void handlers_resume(struct handlers_state state);
 
 /* A lock of this library's that the thread holds in a function of MPI: it has it not while a handler runs. */
 extern __thread pthread_mutex_t *handler_unlocks __attribute__((tls_model("initial-exec")));
