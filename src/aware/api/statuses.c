@@ -62,6 +62,79 @@ static int look_end(struct looked *looked, int result)
     return result;
 }
 
+/* ---- where the MPI has none of them: programs that find these look for them by name, as mpi4py does */
+
+/* MPI_Request_get_status, which need not write MPI_ERROR. */
+static int status_of(MPI_Request request, int *flag, MPI_Status *status)
+{
+    const int result = MPI_Request_get_status(request, flag, status);
+
+    if (result == MPI_SUCCESS && *flag && status != MPI_STATUS_IGNORE)
+        status->MPI_ERROR = MPI_SUCCESS;
+    return result;
+}
+
+/* An inactive request counts as complete, since MPI does not tell. */
+static int all_one_by_one(int n, const MPI_Request requests[], int *flag, MPI_Status statuses[])
+{
+    int result = MPI_SUCCESS;
+
+    *flag = 1;
+    for (int i = 0; i < n && *flag && result == MPI_SUCCESS; i++)
+        result = status_of(requests[i], flag,
+                           statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]);
+    return result;
+}
+
+static bool are_all_null(int n, const MPI_Request requests[])
+{
+    for (int i = 0; i < n; i++)
+        if (requests[i] != MPI_REQUEST_NULL)
+            return false;
+    return true;
+}
+
+static int any_one_by_one(int n, const MPI_Request requests[], int *which, int *flag,
+                          MPI_Status *status)
+{
+    int result = MPI_SUCCESS;
+
+    *which = MPI_UNDEFINED;
+    *flag = 0;
+    if (are_all_null(n, requests))
+        return status_of(MPI_REQUEST_NULL, flag, status);
+    for (int i = 0; i < n && !*flag && result == MPI_SUCCESS; i++) {
+        if (requests[i] == MPI_REQUEST_NULL)
+            continue;
+        result = status_of(requests[i], flag, status);
+        if (*flag)
+            *which = i;
+    }
+    return result;
+}
+
+static int some_one_by_one(int n, const MPI_Request requests[], int *nended, int which[],
+                           MPI_Status statuses[])
+{
+    int result = MPI_SUCCESS;
+
+    *nended = are_all_null(n, requests) ? MPI_UNDEFINED : 0;
+    for (int i = 0; i < n && result == MPI_SUCCESS; i++) {
+        int flag = 0;
+
+        if (requests[i] == MPI_REQUEST_NULL)
+            continue;
+        result = status_of(requests[i], &flag,
+                           statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE
+                                                           : &statuses[*nended]);
+        if (flag)
+            which[(*nended)++] = i;
+    }
+    return result;
+}
+
+/* ---- */
+
 NEXT(MPI_Request_get_status_all)
 AWARE_PUBLIC int MPI_Request_get_status_all(int n, const MPI_Request requests[], int *flag,
                                             MPI_Status statuses[])
@@ -69,6 +142,8 @@ AWARE_PUBLIC int MPI_Request_get_status_all(int n, const MPI_Request requests[],
     struct looked looked;
     int result = MPI_ERR_NO_MEM;
 
+    if (!next_has(NEXT_PREFIX "MPI_Request_get_status_all"))
+        return all_one_by_one(n, requests, flag, statuses);
     progress_step();
     if (!requests_have_any(n, requests))
         return BEHIND(MPI_Request_get_status_all, n, requests, flag, statuses);
@@ -90,6 +165,8 @@ AWARE_PUBLIC int MPI_Request_get_status_any(int n, const MPI_Request requests[],
     MPI_Status own = {0};
     int result = MPI_ERR_NO_MEM;
 
+    if (!next_has(NEXT_PREFIX "MPI_Request_get_status_any"))
+        return any_one_by_one(n, requests, which, flag, status);
     progress_step();
     if (!requests_have_any(n, requests))
         return BEHIND(MPI_Request_get_status_any, n, requests, which, flag, status);
@@ -111,6 +188,8 @@ AWARE_PUBLIC int MPI_Request_get_status_some(int n, const MPI_Request requests[]
     struct looked looked;
     int result = MPI_ERR_NO_MEM;
 
+    if (!next_has(NEXT_PREFIX "MPI_Request_get_status_some"))
+        return some_one_by_one(n, requests, nended, which, statuses);
     progress_step();
     if (!requests_have_any(n, requests))
         return BEHIND(MPI_Request_get_status_some, n, requests, nended, which, statuses);

@@ -30,7 +30,7 @@ void next_find_mpi(void)
     dlclose(all);
 }
 
-void *next_function(const char *name)
+static void *find(const char *name)
 {
     void *found = dlsym(RTLD_NEXT, name);
 
@@ -38,6 +38,18 @@ void *next_function(const char *name)
         next_find_mpi();
         found = dlsym(RTLD_NEXT, name);
     }
+    return found;
+}
+
+bool next_has(const char *name)
+{
+    return find(name) != NULL;
+}
+
+void *next_function(const char *name)
+{
+    void *found = find(name);
+
     if (!found) {
         fprintf(stderr, "gpubind: the MPI library that is loaded has no %s\n", name);
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_OTHER);

@@ -30,6 +30,9 @@ void next_find_mpi(void);
  * linked with a function that its MPI lacks. */
 void *next_function(const char *name);
 
+/* There is one behind this library. */
+bool next_has(const char *name);
+
 /* Calls a PMPI_ function that one of ours may stand in for, as it is. */
 #define CALL_MPI(call)                     \
     __extension__({                        \
