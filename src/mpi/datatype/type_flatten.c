@@ -138,6 +138,8 @@ static int walk_array(struct type_parts *parts, const struct element *element, M
         return 0;
     if (is_whole(element))
         return add_run(parts, element, n, at);
+    if (n > INT_MAX / 2 / element->parts.nblocks) /* as add_block could not hold them */
+        return -1;
     for (MPI_Count i = 0; i < n && status == 0; i++)
         status = add_element(parts, &element->parts, at + i * element->extent);
     return status;
