@@ -52,6 +52,8 @@ int main(void)
         "prterun -x RANKS=rankfile:x gpubind ./app",
         "prterun --bind-to-what core gpubind ./app",
         "prterun --host a,b --hostfile=bind-to gpubind ./app",
+        "prterun -np 4 apptainer exec --nv --bind /scratch app.sif gpubind ./app",
+        "prterun -np 4 /usr/bin/ch-run --bind=/scratch app gpubind ./app",
     };
 
     for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++)

@@ -119,13 +119,24 @@ static bool option_sets_binding(const char *word)
            strncasecmp(mapping, "pe-list", 7) == 0 || strncasecmp(mapping, "rankfile:", 9) == 0;
 }
 
-/* Up to the command, gpubind, whose arguments are not mpirun's. */
+/* gpubind, or what starts it, whose arguments are not mpirun's. */
+static bool is_command(const char *word)
+{
+    const char *base = strrchr(word, '/');
+
+    base = base ? base + 1 : word;
+    if (strcmp(base, "gpubind") == 0 || strcmp(base, "ch-run") == 0)
+        return true;
+    for (int i = 0; process_wrappers[i]; i++)
+        if (strcmp(base, process_wrappers[i]) == 0)
+            return true;
+    return false;
+}
+
 static bool command_line_sets_binding(const char *line, size_t size)
 {
     for (size_t at = 0; at < size; at += strlen(line + at) + 1) {
-        const char *base = strrchr(line + at, '/');
-
-        if (strcmp(base ? base + 1 : line + at, "gpubind") == 0)
+        if (is_command(line + at))
             return false;
         if (at && option_sets_binding(line + at))
             return true;
