@@ -41,7 +41,11 @@ seen MIG-1 idle 1
 seen 99999999999999999999 idle 1
 long=$(head -c 5000 /dev/zero | tr '\0' 1)
 run pretend env "CUDA_VISIBLE_DEVICES=$long" gpubind echo ran
-refused 'CUDA_VISIBLE_DEVICES of 5000 characters' CUDA_VISIBLE_DEVICES
+is 'CUDA_VISIBLE_DEVICES of 5000 characters names no GPU, and is said in few' \
+    "$status $(cat "$tmp/out") $(awk 'length > 1000' "$tmp/err" | wc -l)" '0 ran 0'
+long=$(head -c 60000 /dev/zero | tr '\0' 1)
+run pretend env "CUDA_VISIBLE_DEVICES=$long" gpubind echo ran
+refused 'CUDA_VISIBLE_DEVICES of 60000 characters' 'CUDA_VISIBLE_DEVICES is too long'
 run pretend env CUDA_VISIBLE_DEVICES=1 gpubind --map 2 echo ran
 refused 'a map of GPUs that are hidden' "'2'"
 run pretend env CUDA_VISIBLE_DEVICES= gpubind --require-gpu echo ran

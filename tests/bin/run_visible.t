@@ -105,8 +105,8 @@ rotated() {
     said=$(sed -E 's/(GPU-[0-9a-f]+)[-0-9a-f]*/\1/g' "$tmp/out" | sort -n)
 }
 rotated 2,3 3,2
-is 'lists of the same GPUs with other first ones were chosen: kept' "$said" '0 gpu 9a:00.0,0000:ab:00.0 2,3
-1 gpu ab:00.0,0000:9a:00.0 3,2'
+is 'lists of the same GPUs with other first ones were chosen: kept, and the first one used' "$said" '0 gpu 9a:00.0 2,3
+1 gpu ab:00.0 3,2'
 is '... which is said' "$(notices | grep -c 'chosen rank by rank before gpubind ran; kept')" 1
 rotated 2,3,1 2,1,3
 is '... with the same first one they narrow the choice' "$(echo "$said" | cut -d' ' -f3 | xargs)" '2a:00.0 9a:00.0'

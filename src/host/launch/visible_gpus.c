@@ -119,6 +119,22 @@ static int look_around(const struct node *node, const struct facts *facts, struc
     return status;
 }
 
+#define SHOWN 400 /* characters of a list, or of an entry */
+
+static int shown(size_t length)
+{
+    return length > SHOWN ? SHOWN : (int)length;
+}
+
+/* "NAME=LIST", which may be long. */
+static void add_variable(const struct visible_variable *variable, struct text *notes)
+{
+    const size_t length = strlen(variable->value);
+
+    text_add(notes, "%s=%.*s%s", variable->name, shown(length), variable->value,
+             length > SHOWN ? "..." : "");
+}
+
 static void note_visible(const struct node *node, const struct look *look, struct text *notes)
 {
     bool stops = node->gpus[0].vendor != GPU_INTEL;
@@ -126,16 +142,16 @@ static void note_visible(const struct node *node, const struct look *look, struc
     for (int i = 0; i < look->nvariables; i++) {
         const struct visible_variable *variable = &look->variable[i];
 
-        if (variable->bad && stops)
-            text_add(notes, "%s=%s: '%.*s' names no further GPU%s\n", variable->name,
-                     variable->value, (int)strcspn(variable->bad, ","), variable->bad,
-                     variable->nleft ? ", so the list ends before it" : "");
-        else if (variable->bad)
-            text_add(notes, "%s=%s: '%.*s' names no GPU\n", variable->name, variable->value,
-                     (int)strcspn(variable->bad, ","), variable->bad);
-        if (variable->nleft < node->ngpus)
-            text_add(notes, "%s=%s leaves %d of %d GPUs\n", variable->name, variable->value,
-                     variable->nleft, node->ngpus);
+        if (variable->bad) {
+            add_variable(variable, notes);
+            text_add(notes, ": '%.*s' names no %sGPU%s\n", shown(strcspn(variable->bad, ",")),
+                     variable->bad, stops ? "further " : "",
+                     stops && variable->nleft ? ", so the list ends before it" : "");
+        }
+        if (variable->nleft < node->ngpus) {
+            add_variable(variable, notes);
+            text_add(notes, " leaves %d of %d GPUs\n", variable->nleft, node->ngpus);
+        }
     }
 }
 
@@ -194,13 +210,13 @@ static void drop_hidden(struct node *node, const struct facts *facts, int n, str
 }
 
 /* Where each rank was given GPUs of its own, the remaining GPUs belong to other jobs. */
-static void withhold_rest(struct node *node, const struct job *job)
+static void withhold_rest(struct node *node, const struct look *looks, int n)
 {
     bool seen[NODE_MAX_GPUS] = {false};
 
-    for (int r = 0; r < job->nranks; r++)
-        for (int g = 0; g < node->ngpus; g++)
-            seen[g] |= idset_has(&job->ranks[r].gpus, g);
+    for (int r = 0; r < n; r++)
+        for (int i = 0; i < looks[r].list.n; i++)
+            seen[looks[r].list.gpu[i]] = true;
     node_withhold(node, seen);
 }
 
@@ -212,26 +228,38 @@ static bool begins_otherwise(const struct visible_list *list, const struct visib
     return !facts->planned && list->n && first->n && list->gpu[0] != first->gpu[0];
 }
 
+/* Each rank has what it was given; of a rotated list it uses the first GPU. */
+static int keep_all(struct node *node, struct job *job, struct look *looks, bool rotated,
+                    struct gpubind_error *err)
+{
+    int status = 0;
+
+    withhold_rest(node, looks, job->nranks);
+    for (int r = 0; r < job->nranks && status == 0; r++) {
+        struct visible_list *list = &looks[r].list;
+
+        if (rotated && list->n > 1)
+            list->n = 1;
+        status = keep_rank(node, list, &job->ranks[r], err);
+    }
+    return status;
+}
+
 static int compare(struct node *node, const struct facts *facts, struct job *job,
                    struct look *looks, struct text *notes, struct gpubind_error *err)
 {
     struct idset first, seen;
-    bool differ = false;
-    int status = 0;
+    bool differ = false, rotated = false;
 
     for (int r = 0; r < job->nranks; r++) {
         if (look_around(node, &facts[r], &looks[r], err) < 0)
             return -1;
         to_set(&looks[r].list, r ? &seen : &first);
-        differ |= r && (!idset_equal(&seen, &first) ||
-                        begins_otherwise(&looks[r].list, &looks[0].list, &facts[r]));
+        differ |= r && !idset_equal(&seen, &first);
+        rotated |= r && begins_otherwise(&looks[r].list, &looks[0].list, &facts[r]);
     }
-    for (int r = 0; differ && r < job->nranks && status == 0; r++)
-        status = keep_rank(node, &looks[r].list, &job->ranks[r], err);
-    if (differ && status == 0)
-        withhold_rest(node, job);
-    if (differ)
-        return status;
+    if (differ || rotated)
+        return keep_all(node, job, looks, !differ, err);
     note_visible(node, &looks[0], notes);
     keep_common(node, &first);
     return 0;
