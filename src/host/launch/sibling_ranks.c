@@ -10,6 +10,8 @@
 
 #include "host/sys/process.h"
 
+#define DEEPEST 8 /* processes below each other */
+
 static bool maps_mpi(long pid)
 {
     char path[64], line[4096];
@@ -42,32 +44,57 @@ static bool is_zombie(long pid)
     return !state || state[1] == '\0' || state[2] == 'Z' || state[2] == 'X';
 }
 
-/* Commands that start others. */
-static bool is_wrapper(long pid)
+/* The list of what one thread has started; NULL: the kernel has none. */
+static FILE *open_children(long pid, const char *thread)
+{
+    char path[128];
+
+    snprintf(path, sizeof path, "/proc/%ld/task/%.32s/children", pid, thread);
+    return fopen(path, "re");
+}
+
+/* It, or something that it has started, is a program of MPI's. Containers and profilers stay as the parents of what they
+ * run. */
+static bool has_begun(long pid, int depth)
+{
+    bool begun = maps_mpi(pid);
+    char thread[24];
+    long child;
+    FILE *file;
+
+    snprintf(thread, sizeof thread, "%ld", pid);
+    file = !begun && depth < DEEPEST ? open_children(pid, thread) : NULL;
+    while (file && !begun && fscanf(file, "%ld", &child) == 1)
+        begun = has_begun(child, depth + 1);
+    if (file)
+        fclose(file);
+    return begun;
+}
+
+/* gpubind, or a command that may start it. */
+static bool is_coming(long pid)
 {
     static const char *const others[] = {"gpubind", "sh",   "bash",    "dash", "ksh", "zsh",
                                          "csh",     "tcsh", "python3", "perl", NULL};
     struct process process;
 
-    return process_read((pid_t)pid, &process) &&
-           (process_is(&process, others) || process_is(&process, process_wrappers));
+    return !is_zombie(pid) && process_read((pid_t)pid, &process) &&
+           (process_is(&process, others) || process_is(&process, process_wrappers)) &&
+           !has_begun(pid, 0);
 }
 
 /* Children that one thread of the launcher started; -1 when the kernel does not
  * list them. */
 static int count_children(long pid, const char *thread, bool strict)
 {
-    char path[128];
+    FILE *file = open_children(pid, thread);
     long child;
     int n = 0;
-    FILE *file;
 
-    snprintf(path, sizeof path, "/proc/%ld/task/%.32s/children", pid, thread);
-    file = fopen(path, "re");
     if (!file)
         return -1;
     while (fscanf(file, "%ld", &child) == 1)
-        n += !is_zombie(child) && !maps_mpi(child) && (!strict || is_wrapper(child));
+        n += strict ? is_coming(child) : !is_zombie(child) && !maps_mpi(child);
     fclose(file);
     return n;
 }
