@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "host/discover/nvml_api.h"
+#include "host/sys/process.h"
 #include "host/sys/subprocess.h"
 
 /* Functions that an old library lacks stay NULL; those of 2018 must be there. */
@@ -164,10 +165,14 @@ struct question {
 static void write_list(int out, void *context)
 {
     const struct question *question = context;
-    int n = nvml_list(question->links, question->gpus, question->max);
     const char *bytes = (const char *)question->gpus;
-    size_t size = n > 0 ? (size_t)n * sizeof *question->gpus : 0;
+    size_t size;
+    int n;
 
+    /* Where it hangs in the kernel it is left behind: nobody is to wait for what it holds open. */
+    process_close_others(out, -1);
+    n = nvml_list(question->links, question->gpus, question->max);
+    size = n > 0 ? (size_t)n * sizeof *question->gpus : 0;
     if (n < 0)
         _exit(1);
     for (size_t done = 0; done < size;) {

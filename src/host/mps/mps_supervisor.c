@@ -1,7 +1,6 @@
 /* The supervisor process of an MPS server. */
 #include "host/mps/mps_supervisor.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -18,6 +17,7 @@
 
 #include "host/mps/mps_control.h"
 #include "host/sys/bind.h"
+#include "host/sys/process.h"
 
 /* More than the time limits of starting and asking together. */
 #define READY_LIMIT_S 30
@@ -32,22 +32,6 @@ struct outcome {
     struct gpubind_error failure;
 };
 
-/* Closes all but the standard files and these two. */
-static void close_others(int a, int b)
-{
-    DIR *open_files = opendir("/proc/self/fd");
-    struct dirent *entry;
-
-    while (open_files && (entry = readdir(open_files))) {
-        int fd = (int)strtol(entry->d_name, NULL, 10);
-
-        if (fd > STDERR_FILENO && fd != dirfd(open_files) && fd != a && fd != b)
-            close(fd);
-    }
-    if (open_files)
-        closedir(open_files);
-}
-
 /* Detaches from the launcher: a session of its own, no inherited descriptors. */
 static void detach(const struct mps_watch *watch, int report)
 {
@@ -56,7 +40,7 @@ static void detach(const struct mps_watch *watch, int report)
 
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         dup2(nowhere, fd);
-    close_others(report, watch->folder->lock);
+    process_close_others(report, watch->folder->lock);
     /* Signals to all of the job, as before a time limit, are for the ranks. */
     for (int number = 1; number < NSIG; number++)
         signal(number, number == SIGCHLD ? SIG_DFL : SIG_IGN);

@@ -1,6 +1,7 @@
 /* Processes from /proc: parents, commands, CPU sets. */
 #include "host/sys/process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -15,6 +16,21 @@ const char *const process_wrappers[] = {
     "env",          "nice",   "numactl",       "taskset",   "time",           "timeout",
     "unshare",      "nsys",   "nsys-launcher", "apptainer", "singularity",    "starter",
     "starter-suid", "podman", "conmon",        "enroot",    "enroot-nsenter", NULL};
+
+void process_close_others(int a, int b)
+{
+    DIR *open_files = opendir("/proc/self/fd");
+    struct dirent *entry;
+
+    while (open_files && (entry = readdir(open_files))) {
+        int fd = (int)strtol(entry->d_name, NULL, 10);
+
+        if (fd > STDERR_FILENO && fd != dirfd(open_files) && fd != a && fd != b)
+            close(fd);
+    }
+    if (open_files)
+        closedir(open_files);
+}
 
 /* Opens /proc/PID/NAME and reads its beginning; the length, or -1. */
 static long read_entry(pid_t pid, const char *name, char *text, size_t size)

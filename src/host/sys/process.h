@@ -14,6 +14,9 @@ struct process {
     char command[32]; /* the kernel's name, at most 15 bytes */
 };
 
+/* In a child that does not exec: closes all descriptors above stderr but these two (-1: none). */
+void process_close_others(int a, int b);
+
 /* Commands that run one program and end with it, some by exec, others as its parent; the list ends
  * with NULL. No shells: what those run may be followed by something else. */
 extern const char *const process_wrappers[];

@@ -28,8 +28,10 @@ static void be_child(int out, void (*work)(int out, void *context), void *contex
     /* A group of its own, so that all of it can be killed; it ends with us. */
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (nowhere >= 0)
+    if (nowhere >= 0) {
+        dup2(nowhere, STDOUT_FILENO);
         dup2(nowhere, STDERR_FILENO);
+    }
     work(out, context);
     _exit(0);
 }
