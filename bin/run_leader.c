@@ -147,7 +147,7 @@ static void note_missing(struct run *run, const struct rendezvous_message *messa
                          int size)
 {
     const struct world *world = &run->world;
-    bool whole = world->size == world->local_size;
+    bool whole = world->local_size && world->size == world->local_size;
     struct idset missing;
     char *list;
 
