@@ -20,10 +20,9 @@
 /* A sender polls this long for an RTR that is about to be advertised: its receiver may have come
  * from the same exchange. */
 #define POLL_FOR 0.4e-6
-/* And this long for earlier GPU work on either buffer, before it matches the RTR. GPU work that takes longer may itself
- * wait for another message, which a receiver whose RTR is matched does not read before this one has come. */
+/* Then it waits for earlier GPU work on either buffer, after this long with progress. */
 #define POLL_FOR_ORDER 20e-6
-#define POLLS_PER_CHECK 100000 /* while waiting for a copy that its sender has begun */
+#define POLLS_PER_CHECK 100000 /* while waiting for what the other rank does */
 
 bool rndv_may_copy(const struct gpubind_operation *operation)
 {
@@ -237,15 +236,29 @@ static bool is_open_for(const struct gpubind_operation *send, const struct rtr *
     return state_of(*word) == RTR_OPEN && fits(send, rtr);
 }
 
-/* Earlier GPU work on both buffers is done, or has failed, soon. */
+/* No other thread has sent to that rank since the RTR was read, or wants to. */
+static bool is_next(const struct gpubind_operation *send, const struct rtr *rtr)
+{
+    return rtr->sequence == send->peer->sent && QUEUE_EMPTY(&send->peer->queued);
+}
+
+/* Earlier GPU work on both buffers is done, or has failed. It may itself wait for other messages between the two ranks,
+ * and a receiver whose RTR is matched reads none before this one has come: so it is not matched yet, and other threads
+ * may go first. false: one has, or the RTR is taken back, or the receiver gone. */
 static bool come_in_order(struct gpubind_operation *send, const struct rtr *rtr, uint32_t word)
 {
-    const double until = clock_seconds() + POLL_FOR_ORDER;
+    const double soon = clock_seconds() + POLL_FOR_ORDER;
+    unsigned polls = 0;
 
-    while (request_check_order(send) == 0 || !is_ready(rtr))
+    while (request_check_order(send) == 0 || !is_ready(rtr)) {
+        if (clock_seconds() > soon)
+            progress_step();
+        library_yield(false);
         if (atomic_load_explicit(&rtr->state, memory_order_relaxed) != word ||
-            clock_seconds() > until)
+            !is_next(send, rtr) ||
+            (++polls % POLLS_PER_CHECK == 0 && peer_check(send->domain, send->peer)))
             return false;
+    }
     return true;
 }
 
