@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu/copy/copy_agent.h"
 #include "gpu/copy/copy_batch.h"
 #include "gpu/exchange/exchange_flag.h"
 
@@ -39,18 +40,49 @@ int gpu_flags_write(struct gpu *gpu, gpu_address at, unsigned n, uint64_t value,
     return status;
 }
 
+/* By the driver: all by one call. */
+static int set_at_once(struct gpu *gpu, gpu_address at, unsigned n, struct gpubind_error *err)
+{
+    uint32_t ones[WRITE_BATCH];
+    struct cuda_copy_2d halves = {.from_type = CUDA_MEMORY_HOST,
+                                  .from_host = ones,
+                                  .from_pitch = sizeof *ones,
+                                  .to_type = CUDA_MEMORY_DEVICE,
+                                  .to_pitch = EXCHANGE_FLAG,
+                                  .width = sizeof *ones};
+    bool entered = gpu_enter(gpu);
+    int status = GPU_OK;
+
+    for (unsigned i = 0; i < WRITE_BATCH; i++)
+        ones[i] = 1;
+    while (n > 0 && status == GPU_OK) {
+        halves.to_device = at;
+        halves.height = n < WRITE_BATCH ? n : WRITE_BATCH;
+        status = gpu_driver()->cuMemcpy2DAsync_v2(&halves, gpu->streams[GPU_IN]);
+        at += halves.height * EXCHANGE_FLAG;
+        n -= (unsigned)halves.height;
+    }
+    if (status == GPU_OK)
+        status = gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_IN]);
+    gpu_leave(entered);
+    return status == GPU_OK ? 0 : gpu_error(status, "flags in GPU memory", err);
+}
+
+/* While streams wait, without the driver: one copy of the copy agent's for each. */
 int gpu_flags_set(struct gpu *gpu, gpu_address at, unsigned n, struct gpubind_error *err)
 {
     const uint32_t one = 1;
     int status = 0;
 
+    if (!agent_serves(gpu, GPU_IN))
+        return set_at_once(gpu, at, n, err);
     for (unsigned i = 0; i < n && status == 0; i++) {
         const struct copy half = {at + (gpu_address)i * EXCHANGE_FLAG, (gpu_address)(uintptr_t)&one,
                                   sizeof one, COPY_FROM_HOST};
 
-        status = copies_queue(gpu, GPU_IN, &half, 1, err);
+        status = copy_now(gpu, GPU_IN, &half, err);
     }
-    return status == 0 ? copies_wait(gpu, GPU_IN, err) : status;
+    return status;
 }
 
 static struct gpu_flag_arena *arena_make(struct gpu *gpu, struct gpubind_error *err)
