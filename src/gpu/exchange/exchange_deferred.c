@@ -52,13 +52,36 @@ static unsigned blocks_of(const struct gpu *gpu, int nsends, const uint64_t *nby
     return exchange_blocks(gpu, parts, (unsigned)nreceives);
 }
 
+size_t exchange_deferred_most(void)
+{
+    const struct exchange_deferred most = {.nsends = DEFERRED_MESSAGES,
+                                           .nreceives = DEFERRED_MESSAGES};
+
+    return places_of(&most).end;
+}
+
+static int take_memory(struct exchange_deferred *deferred, struct gpubind_error *err)
+{
+    const unsigned nflags = (unsigned)(places_of(deferred).end / EXCHANGE_FLAG);
+
+    if (!deferred->sends || !deferred->receives || !deferred->takes || !deferred->strided)
+        return error_set(err, "out of memory");
+    if (deferred->at)
+        return 0;
+    if (gpu_flags_take(deferred->gpu, nflags, &deferred->memory, err) < 0)
+        return -1;
+    deferred->at = deferred->memory.at;
+    return 0;
+}
+
 int exchange_deferred_make(struct exchange_deferred *deferred, struct gpu *gpu, int nsends,
-                           const uint64_t *nbytes, int nreceives, unsigned blocks,
+                           const uint64_t *nbytes, int nreceives, unsigned blocks, gpu_address at,
                            struct gpubind_error *err)
 {
     const unsigned wanted = blocks_of(gpu, nsends, nbytes, nreceives);
 
-    *deferred = (struct exchange_deferred){.gpu = gpu, .nsends = nsends, .nreceives = nreceives};
+    *deferred = (struct exchange_deferred){
+        .gpu = gpu, .at = at, .nsends = nsends, .nreceives = nreceives};
     if (nsends > DEFERRED_MESSAGES || nreceives > DEFERRED_MESSAGES)
         return error_set(err, "%d sends and %d receives at once, where %d of each are possible",
                          nsends, nreceives, DEFERRED_MESSAGES);
@@ -67,10 +90,7 @@ int exchange_deferred_make(struct exchange_deferred *deferred, struct gpu *gpu, 
     deferred->receives = calloc((size_t)nreceives + 1, sizeof *deferred->receives);
     deferred->takes = calloc((size_t)nreceives + 1, sizeof *deferred->takes);
     deferred->strided = calloc(most_strided(deferred) + 1, sizeof *deferred->strided);
-    if (!deferred->sends || !deferred->receives || !deferred->takes || !deferred->strided)
-        error_set(err, "out of memory");
-    else if (gpu_flags_take(gpu, (unsigned)(places_of(deferred).end / EXCHANGE_FLAG),
-                            &deferred->memory, err) == 0)
+    if (take_memory(deferred, err) == 0)
         return 0;
     exchange_deferred_free(deferred);
     return -1;
@@ -79,7 +99,7 @@ int exchange_deferred_make(struct exchange_deferred *deferred, struct gpu *gpu, 
 int exchange_deferred_queue(struct exchange_deferred *deferred, gpu_stream stream,
                             struct gpubind_error *err)
 {
-    gpu_address job = deferred->memory.at;
+    gpu_address job = deferred->at;
     void *parameters[] = {&job};
     const bool entered = gpu_enter_for(deferred->gpu, stream);
     int status;
@@ -139,22 +159,7 @@ bool exchange_deferred_receive(struct exchange_deferred *deferred, int i,
     return !from || make_copy(deferred, to, from, nbytes, 1, &deferred->takes[i]);
 }
 
-/* ---- the gate */
-
-static int put(const struct exchange_deferred *deferred, size_t at, const void *from, size_t nbytes,
-               struct gpubind_error *err)
-{
-    const struct copy copy = {deferred->memory.at + at, (gpu_address)(uintptr_t)from, nbytes,
-                              COPY_FROM_HOST};
-
-    return nbytes > 0 ? copy_now(deferred->gpu, GPU_IN, &copy, err) : 0;
-}
-
-static int put_gate(const struct exchange_deferred *deferred, unsigned gate,
-                    struct gpubind_error *err)
-{
-    return put(deferred, 0, &gate, sizeof gate, err);
-}
+/* ---- the job in its memory */
 
 static bool has_several(const struct exchange_deferred *deferred)
 {
@@ -165,30 +170,69 @@ static bool has_several(const struct exchange_deferred *deferred)
     return parts > deferred->blocks;
 }
 
-int exchange_deferred_open(struct exchange_deferred *deferred, struct gpubind_error *err)
+static size_t lay_out(const struct exchange_deferred *deferred, unsigned gate, char *to)
 {
     const struct places places = places_of(deferred);
-    const gpu_address at = deferred->memory.at;
-    const struct deferred_kernel_job job = {.nsends = (unsigned)deferred->nsends,
+    const size_t nsends = (size_t)deferred->nsends, nreceives = (size_t)deferred->nreceives;
+    const size_t strided = deferred->nstrided * sizeof *deferred->strided;
+    const struct deferred_kernel_job job = {.gate = gate,
+                                            .nsends = (unsigned)deferred->nsends,
                                             .nreceives = (unsigned)deferred->nreceives,
                                             .several = has_several(deferred),
                                             .traps = deferred->traps,
-                                            .sends = at + places.sends,
-                                            .receives = at + places.receives,
-                                            .strided = at + places.strided,
-                                            .takes = at + places.takes};
+                                            .sends = deferred->at + places.sends,
+                                            .receives = deferred->at + places.receives,
+                                            .strided = deferred->at + places.strided,
+                                            .takes = deferred->at + places.takes};
 
-    if (put(deferred, places.sends, deferred->sends,
-            (size_t)deferred->nsends * sizeof *deferred->sends, err) < 0 ||
-        put(deferred, places.receives, deferred->receives,
-            (size_t)deferred->nreceives * sizeof *deferred->receives, err) < 0 ||
-        put(deferred, places.takes, deferred->takes,
-            (size_t)deferred->nreceives * sizeof *deferred->takes, err) < 0 ||
-        put(deferred, places.strided, deferred->strided,
-            (size_t)deferred->nstrided * sizeof *deferred->strided, err) < 0 ||
-        put(deferred, 0, &job, sizeof job, err) < 0)
-        return -1;
-    return put_gate(deferred, EXCHANGE_GATE_OPEN, err);
+    memcpy(to, &job, sizeof job);
+    memcpy(to + places.sends, deferred->sends, nsends * sizeof *deferred->sends);
+    memcpy(to + places.receives, deferred->receives, nreceives * sizeof *deferred->receives);
+    memcpy(to + places.takes, deferred->takes, nreceives * sizeof *deferred->takes);
+    memcpy(to + places.strided, deferred->strided, strided);
+    return places.strided + strided;
+}
+
+size_t exchange_deferred_write(const struct exchange_deferred *deferred, void *job)
+{
+    return lay_out(deferred, EXCHANGE_GATE_OPEN, job);
+}
+
+int exchange_deferred_copy(const struct exchange_deferred *deferred, const void *job, size_t nbytes,
+                           gpu_stream stream, struct gpubind_error *err)
+{
+    const bool entered = gpu_enter_for(deferred->gpu, stream);
+    const int status = gpu_driver()->cuMemcpyHtoDAsync_v2(deferred->at, job, nbytes, stream);
+
+    gpu_leave(entered);
+    return status == GPU_OK ? 0 : gpu_error(status, "the exchange cannot be queued", err);
+}
+
+static int put(const struct exchange_deferred *deferred, const void *from, size_t nbytes,
+               struct gpubind_error *err)
+{
+    const struct copy copy = {deferred->at, (gpu_address)(uintptr_t)from, nbytes, COPY_FROM_HOST};
+
+    return copy_now(deferred->gpu, GPU_IN, &copy, err);
+}
+
+static int put_gate(const struct exchange_deferred *deferred, unsigned gate,
+                    struct gpubind_error *err)
+{
+    return put(deferred, &gate, sizeof gate, err);
+}
+
+/* The gate opens when all else is there. */
+int exchange_deferred_open(struct exchange_deferred *deferred, struct gpubind_error *err)
+{
+    char *job = malloc(places_of(deferred).end);
+    int status;
+
+    if (!job)
+        return error_set(err, "out of memory");
+    status = put(deferred, job, lay_out(deferred, 0, job), err);
+    free(job);
+    return status < 0 ? -1 : put_gate(deferred, EXCHANGE_GATE_OPEN, err);
 }
 
 void exchange_deferred_break(const struct exchange_deferred *deferred, bool over)

@@ -10,7 +10,8 @@
 
 struct exchange_deferred {
     struct gpu *gpu;
-    struct gpu_flags memory; /* of the job */
+    gpu_address at;          /* of the job */
+    struct gpu_flags memory; /* that it lies in, if it has its own */
     int nsends, nreceives;   /* at most DEFERRED_MESSAGES each */
     unsigned blocks;
     bool traps; /* where flags are broken; else it goes on without the message */
@@ -21,9 +22,12 @@ struct exchange_deferred {
     unsigned nstrided;
 };
 
-/* For so many messages; nbytes: of each send; by at most so many blocks. 0, or -1 with a sentence. */
+/* Bytes of a job of as many messages as there can be. */
+size_t exchange_deferred_most(void);
+/* For so many messages; nbytes: of each send; by at most so many blocks. at: GPU memory of exchange_deferred_most bytes
+ * for the job, 0: its own. 0, or -1 with a sentence. */
 int exchange_deferred_make(struct exchange_deferred *deferred, struct gpu *gpu, int nsends,
-                           const uint64_t *nbytes, int nreceives, unsigned blocks,
+                           const uint64_t *nbytes, int nreceives, unsigned blocks, gpu_address at,
                            struct gpubind_error *err);
 /* Queues it in a stream of the GPU's context, which need not be current. 0, or -1 with a sentence. */
 int exchange_deferred_queue(struct exchange_deferred *deferred, gpu_stream stream,
@@ -37,7 +41,12 @@ bool exchange_deferred_receive(struct exchange_deferred *deferred, int i,
                                const struct exchange_receive *receive,
                                const struct strided_buffer *from, const struct strided_buffer *to,
                                uint64_t nbytes);
-/* All messages are known: launches go on. 0, or -1 with a sentence. */
+/* All messages are known: the job with an open gate, as it is to lie `at` before a launch. Returns its bytes. */
+size_t exchange_deferred_write(const struct exchange_deferred *deferred, void *job);
+/* Copies it from page-locked memory, in the stream that is to do it then. 0, or -1 with a sentence. */
+int exchange_deferred_copy(const struct exchange_deferred *deferred, const void *job, size_t nbytes,
+                           gpu_stream stream, struct gpubind_error *err);
+/* The same in its place, also behind a launch: launches go on. 0, or -1 with a sentence. */
 int exchange_deferred_open(struct exchange_deferred *deferred, struct gpubind_error *err);
 /* The messages cannot be passed: launches end with an error of the stream; or (over) do nothing. */
 void exchange_deferred_break(const struct exchange_deferred *deferred, bool over);

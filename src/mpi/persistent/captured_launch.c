@@ -213,7 +213,8 @@ static struct captured_launch *make_launch(const struct captured_messages *messa
     if (!launch)
         error_set(err, "out of memory");
     else if (exchange_deferred_make(&launch->exchange, gpu, messages->nsends, nbytes,
-                                    messages->nreceives, exchange_blocks_in_graph(gpu), err) == 0) {
+                                    messages->nreceives, exchange_blocks_in_graph(gpu), 0,
+                                    err) == 0) {
         launch->exchange.traps = true; /* nobody on the host looks after a graph's launches */
         return launch;
     }

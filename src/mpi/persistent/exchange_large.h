@@ -1,5 +1,5 @@
 /* Exchanges of more messages than the arguments of a launch have room for, in a stream of the application: they lie in
- * GPU memory until the stream has passed the exchange. By several launches some messages would wait for the receivers of
+ * GPU memory, to which the stream copies them first. By several launches some messages would wait for the receivers of
  * others. */
 #ifndef GPUBIND_MPI_PERSISTENT_EXCHANGE_LARGE_H
 #define GPUBIND_MPI_PERSISTENT_EXCHANGE_LARGE_H
