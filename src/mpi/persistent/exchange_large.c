@@ -34,11 +34,13 @@ static bool allocate(struct job_memory *memory)
     struct gpubind_error unheard;
     const bool entered = gpu_enter(memory->gpu);
 
-    memory->host = page_locked(exchange_deferred_most(), &unheard);
-    if (memory->host && gpu_mem_alloc(&memory->at, exchange_deferred_most()) != GPU_OK)
-        memory->at = 0;
+    gpu_agents_leave();
+    if (gpu_mem_alloc(&memory->at, exchange_deferred_most()) == GPU_OK)
+        memory->host = page_locked(exchange_deferred_most(), &unheard);
     gpu_leave(entered);
-    return memory->at != 0;
+    if (memory->at && !memory->host)
+        gpu_free_deferred(memory->gpu, memory->at);
+    return memory->host != NULL;
 }
 
 static struct job_memory *take_memory(struct gpu *gpu)
