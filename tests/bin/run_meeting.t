@@ -70,7 +70,7 @@ zeros=$(printf '%020000d' 0)
 for local in 0 1; do rank $local 2 "CUDA_VISIBLE_DEVICES=3,$zeros"; done
 ended 'a list of 20 KB' 0 0 1
 is '... counts' "$(gpus 0 1) $(sentences 0 1 | sed 's/00*/0/')" \
-    '2 gpubind: CUDA_VISIBLE_DEVICES=3,0 leaves 2 of 4 GPUs'
+    '2 gpubind: CUDA_VISIBLE_DEVICES=3,0... leaves 2 of 4 GPUs'
 
 # Two jobs: their local ranks are the same, their places are not.
 for local in 0 1 2; do rank $local 3; done
