@@ -2,6 +2,7 @@
 # Accumulates to GPU memory, by kernels and by the host.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
+. "$top_srcdir/tests/aware/over_mpich.sh"
 
 program=$top_builddir/tests/aware/accumulate
 [ -x "$program" ] || skip_all 'configured without MPI'
@@ -64,21 +65,12 @@ if is_wanted kernels && [ "$some" = some ]; then
 fi
 
 # Over MPICH, beside the MPI that was configured.
-aware=$top_builddir/src/aware/.libs/libgpubind-aware-mpich.so.0
-hydra=$(command -v mpirun.mpich || command -v mpiexec.hydra)
-if [ -z "$SANITIZED" ] && [ -n "$hydra" ] && [ -e "$aware" ] && command -v mpicc.mpich >"$tmp/out"; then
-    run mpicc.mpich -D_GNU_SOURCE "-I$top_srcdir" -o "$tmp/accumulate" "$top_srcdir/tests/aware/accumulate.c" -ldl
-    is 'it compiles with mpicc.mpich' "$status" 0
-    # shellcheck disable=SC2016 # for the ranks
-    printf '#!/bin/sh\nLD_PRELOAD=%s exec "${0%%/*}/accumulate"\n' "$aware" >"$tmp/over_mpich"
-    chmod +x "$tmp/over_mpich"
-    program=$tmp/over_mpich
+if has_mpich; then
+    over_mpich accumulate
     MPIRUN=$hydra
     on_and simulated 2 'over MPICH' none
     on_and kernels 1 'over MPICH' "$some"
     on_and kernels 3 'over MPICH' "$some"
-else
-    skip 'over MPICH' 'no mpicc.mpich, no mpirun.mpich, no libgpubind-aware-mpich, or sanitizers'
 fi
 nothing_left 'nothing is left behind'
 done_testing

@@ -47,6 +47,7 @@ EXTRA_DIST += \
 	tests/aware/functions.tsv \
 	tests/aware/gpu_arrays.py \
 	tests/aware/mpi4py.sh \
+	tests/aware/over_mpich.sh \
 	tests/aware/mpi4py_gpu.py \
 	tests/aware/spawn.c \
 	tests/aware/traced.py

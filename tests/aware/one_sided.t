@@ -2,6 +2,7 @@
 # One-sided communication with GPU memory.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
+. "$top_srcdir/tests/aware/over_mpich.sh"
 
 program=$top_builddir/tests/aware/one_sided
 [ -x "$program" ] || skip_all 'configured without MPI'
@@ -31,18 +32,7 @@ on simulated 1 'habits'
 OMPI_MCA_osc=sm on simulated 2 'habits'
 
 # Over MPICH, beside the MPI that was configured.
-aware=$top_builddir/src/aware/.libs/libgpubind-aware-mpich.so.0
-hydra=$(command -v mpirun.mpich || command -v mpiexec.hydra)
-if [ -z "$SANITIZED" ] && [ -n "$hydra" ] && [ -e "$aware" ] && command -v mpicc.mpich >"$tmp/out"; then
-    # over_mpich NAME
-    over_mpich() {
-        run mpicc.mpich -D_GNU_SOURCE "-I$top_srcdir" -o "$tmp/$1" "$top_srcdir/tests/aware/$1.c" -ldl
-        is "$1 compiles with mpicc.mpich" "$status" 0
-        # shellcheck disable=SC2016 # for the ranks
-        printf '#!/bin/sh\nLD_PRELOAD=%s exec "${0%%/*}/%s"\n' "$aware" "$1" >"$tmp/over_mpich"
-        chmod +x "$tmp/over_mpich"
-        program=$tmp/over_mpich
-    }
+if has_mpich; then
     over_mpich one_sided
     for n in 1 2 3; do
         MPIRUN=$hydra on simulated $n 'over MPICH'
@@ -50,8 +40,6 @@ if [ -z "$SANITIZED" ] && [ -n "$hydra" ] && [ -e "$aware" ] && command -v mpicc
     MPIRUN=$hydra on 'no IPC' 2 'over MPICH'
     over_mpich window_habits
     MPIRUN=$hydra on simulated 2 'habits over MPICH'
-else
-    skip 'over MPICH' 'no mpicc.mpich, no mpirun.mpich, no libgpubind-aware-mpich, or sanitizers'
 fi
 nothing_left 'nothing is left behind'
 done_testing

@@ -1,40 +1,28 @@
 #!/bin/sh
-# The statuses of lists of requests, by functions of MPI 4.1: those of newer.c where the MPI has none.
+# The statuses of lists of requests, by functions of MPI 4.1: those of newer.c where the MPI has none, or
+# no others.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
+. "$top_srcdir/tests/aware/over_mpich.sh"
 
 [ -x "$top_builddir/tests/aware/statuses" ] || skip_all 'configured without MPI'
 [ -z "$SANITIZED" ] || skip_all 'sanitizers are to be loaded first'
 
-# through LIBGPUBIND_AWARE NEWER PROGRAM: sets program, which has both loaded in that order.
-through() {
-    # shellcheck disable=SC2016 # for the ranks
-    printf '#!/bin/sh\nLD_PRELOAD=%s:%s exec %s\n' "$1" "$2" "$3" >"$tmp/through"
-    chmod +x "$tmp/through"
-    program=$tmp/through
-}
-
-through "$top_builddir/src/aware/.libs/libgpubind-aware.so.0" "$top_builddir/tests/aware/.libs/libnewer.so" \
+preloaded "$top_builddir/src/aware/.libs/libgpubind-aware.so.0:$top_builddir/tests/aware/.libs/libnewer.so" \
     "$top_builddir/tests/aware/statuses"
 for setting in simulated 'no peers' 'host path' GPU; do
     for n in 1 2 3; do on "$setting" $n; done
 done
 
-aware=$top_builddir/src/aware/.libs/libgpubind-aware-mpich.so.0
-hydra=$(command -v mpirun.mpich || command -v mpiexec.hydra)
-if [ -n "$hydra" ] && [ -e "$aware" ] && command -v mpicc.mpich >"$tmp/out"; then
-    run mpicc.mpich -shared -fPIC -o "$tmp/libnewer.so" "$top_srcdir/tests/aware/newer.c"
-    is 'newer.c compiles with mpicc.mpich' "$status" 0
-    run mpicc.mpich -D_GNU_SOURCE "-I$top_srcdir" -o "$tmp/statuses" "$top_srcdir/tests/aware/statuses.c" \
-        "$tmp/libnewer.so" -ldl
-    is 'so does the program' "$status" 0
-    through "$aware" "$tmp/libnewer.so" "$tmp/statuses"
+if has_mpich; then
+    over_mpich statuses newer
     MPIRUN=$hydra
     for setting in simulated GPU; do
         for n in 1 2; do on "$setting" $n; done
     done
-else
-    skip 'over MPICH' 'no mpicc.mpich, no mpirun.mpich, or no libgpubind-aware-mpich'
+    # The program has them by libgpubind-aware alone.
+    link=$aware over_mpich statuses
+    for n in 1 2; do on simulated $n; done
 fi
 nothing_left 'nothing is left behind'
 done_testing

@@ -128,6 +128,14 @@ static bool is_whole(const struct element *element)
            (MPI_Aint)element->parts.blocks[0].nbytes == element->extent;
 }
 
+/* n elements are more blocks than add_block could hold. */
+static bool are_too_many(const struct element *element, MPI_Count n)
+{
+    const int nblocks = element->parts.nblocks;
+
+    return !is_whole(element) && nblocks > 0 && n > INT_MAX / 2 / nblocks;
+}
+
 /* n elements, one after the other. */
 static int walk_array(struct type_parts *parts, const struct element *element, MPI_Count n,
                       MPI_Aint at)
@@ -138,7 +146,7 @@ static int walk_array(struct type_parts *parts, const struct element *element, M
         return 0;
     if (is_whole(element))
         return add_run(parts, element, n, at);
-    if (n > INT_MAX / 2 / element->parts.nblocks) /* as add_block could not hold them */
+    if (are_too_many(element, n))
         return -1;
     for (MPI_Count i = 0; i < n && status == 0; i++)
         status = add_element(parts, &element->parts, at + i * element->extent);
@@ -187,7 +195,7 @@ static int walk_vector(struct type_parts *parts, const struct type_contents *c,
 {
     const MPI_Aint stride = c->combiner == MPI_COMBINER_VECTOR ? c->integers[2] * element->extent
                                                                : c->addresses[0];
-    int status = 0;
+    int status = c->integers[1] > 0 && are_too_many(element, c->integers[0]) ? -1 : 0;
 
     for (MPI_Count i = 0; i < c->integers[0] && status == 0; i++)
         status = walk_array(parts, element, c->integers[1], at + i * stride);
