@@ -31,6 +31,7 @@ libgpubind_sources = \
 	src/mpi/core/comm.c src/mpi/core/comm.h \
 	src/mpi/core/context.c src/mpi/core/context.h \
 	src/mpi/core/domain.c src/mpi/core/domain.h \
+	src/mpi/core/domain_make.c \
 	src/mpi/core/gate.c src/mpi/core/gate.h \
 	src/mpi/core/gpu_users.c src/mpi/core/gpu_users.h \
 	src/mpi/core/ipc_refs.c src/mpi/core/ipc_refs.h \

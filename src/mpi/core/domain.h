@@ -88,6 +88,8 @@ struct domain *domain_make(MPI_Comm comm, int **ranks, const struct settings *se
 /* Collective over the domain: frees the communicator when mpi is true. */
 void domain_free(struct domain *domain, bool mpi);
 
+/* It is the newest. */
+void domain_add(struct domain *domain);
 /* The newest first. */
 struct domain *domain_first(void);
 /* MPI_COMM_WORLD's, while there is one. */
