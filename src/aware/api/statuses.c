@@ -134,11 +134,26 @@ static int some_one_by_one(int n, const MPI_Request requests[], int *nended, int
     return result;
 }
 
-/* ---- */
+/* ---- under names of their own here, as MPICH 4.2 declares two of MPI's without the const */
+
+AWARE_PUBLIC int get_status_all(int n, const MPI_Request requests[], int *flag,
+                                MPI_Status statuses[]) __asm__(NEXT_PREFIX
+                                                               "MPI_Request_get_status_all");
+AWARE_PUBLIC int get_status_any(int n, const MPI_Request requests[], int *which, int *flag,
+                                MPI_Status *status) __asm__(NEXT_PREFIX
+                                                            "MPI_Request_get_status_any");
+AWARE_PUBLIC int get_status_some(int n, const MPI_Request requests[], int *nended, int which[],
+                                 MPI_Status statuses[]) __asm__(NEXT_PREFIX
+                                                                "MPI_Request_get_status_some");
+
+static MPI_Request *without_const(const MPI_Request requests[])
+{
+    return (MPI_Request *)(uintptr_t)requests;
+}
 
 NEXT(MPI_Request_get_status_all)
-AWARE_PUBLIC int MPI_Request_get_status_all(int n, const MPI_Request requests[], int *flag,
-                                            MPI_Status statuses[])
+AWARE_PUBLIC int get_status_all(int n, const MPI_Request requests[], int *flag,
+                                MPI_Status statuses[])
 {
     struct looked looked;
     int result = MPI_ERR_NO_MEM;
@@ -147,7 +162,7 @@ AWARE_PUBLIC int MPI_Request_get_status_all(int n, const MPI_Request requests[],
         return all_one_by_one(n, requests, flag, statuses);
     progress_step();
     if (!requests_have_any(n, requests))
-        return BEHIND(MPI_Request_get_status_all, n, requests, flag, statuses);
+        return BEHIND(MPI_Request_get_status_all, n, without_const(requests), flag, statuses);
     *flag = 0;
     if (look_begin(&looked, n, requests, statuses)) {
         result = BEHIND(MPI_Request_get_status_all, n, looked.handles, flag,
@@ -159,8 +174,8 @@ AWARE_PUBLIC int MPI_Request_get_status_all(int n, const MPI_Request requests[],
 }
 
 NEXT(MPI_Request_get_status_any)
-AWARE_PUBLIC int MPI_Request_get_status_any(int n, const MPI_Request requests[], int *which,
-                                            int *flag, MPI_Status *status)
+AWARE_PUBLIC int get_status_any(int n, const MPI_Request requests[], int *which, int *flag,
+                                MPI_Status *status)
 {
     struct looked looked;
     MPI_Status own = {0};
@@ -170,7 +185,7 @@ AWARE_PUBLIC int MPI_Request_get_status_any(int n, const MPI_Request requests[],
         return any_one_by_one(n, requests, which, flag, status);
     progress_step();
     if (!requests_have_any(n, requests))
-        return BEHIND(MPI_Request_get_status_any, n, requests, which, flag, status);
+        return BEHIND(MPI_Request_get_status_any, n, without_const(requests), which, flag, status);
     status = status == MPI_STATUS_IGNORE ? &own : status;
     *which = MPI_UNDEFINED;
     *flag = 0;
@@ -181,11 +196,6 @@ AWARE_PUBLIC int MPI_Request_get_status_any(int n, const MPI_Request requests[],
     }
     return look_end(&looked, result);
 }
-
-/* Under a name of its own here, as MPICH 4.2 declares MPI's without the const. */
-AWARE_PUBLIC int get_status_some(int n, const MPI_Request requests[], int *nended, int which[],
-                                 MPI_Status statuses[]) __asm__(NEXT_PREFIX
-                                                                "MPI_Request_get_status_some");
 
 NEXT(MPI_Request_get_status_some)
 AWARE_PUBLIC int get_status_some(int n, const MPI_Request requests[], int *nended, int which[],
@@ -198,8 +208,8 @@ AWARE_PUBLIC int get_status_some(int n, const MPI_Request requests[], int *nende
         return some_one_by_one(n, requests, nended, which, statuses);
     progress_step();
     if (!requests_have_any(n, requests))
-        return BEHIND(MPI_Request_get_status_some, n, (MPI_Request *)(uintptr_t)requests, nended,
-                      which, statuses);
+        return BEHIND(MPI_Request_get_status_some, n, without_const(requests), nended, which,
+                      statuses);
     *nended = MPI_UNDEFINED;
     if (look_begin(&looked, n, requests, statuses)) {
         struct several *several = &looked.several;
