@@ -115,7 +115,7 @@ libgpubind_sources = \
 	src/mpi/stream/blocking.c src/mpi/stream/blocking.h \
 	src/mpi/stream/stream_copies.c \
 	src/mpi/stream/stream_flag.c src/mpi/stream/stream_flag.h \
-	src/mpi/stream/stream_laters.c src/mpi/stream/stream_open.c \
+	src/mpi/stream/stream_laters.c src/mpi/stream/stream_open.c src/mpi/stream/stream_put.c \
 	src/mpi/stream/stream_progress.c \
 	src/mpi/stream/stream_queue.c src/mpi/stream/stream_queue.h \
 	src/mpi/stream/stream_queue_internal.h \

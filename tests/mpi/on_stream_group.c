@@ -284,6 +284,44 @@ static void before_signal(void)
     job_result();
 }
 
+/* Rank 1 receives from 0 and from 2 in one group. What 0 sends has to go on before 2 begins: 2 waits for a message that 0
+ * sends behind its own quiet. */
+static void chain(int n, int nbytes)
+{
+    const size_t all = (size_t)n * (size_t)nbytes;
+    struct buffer *const parts[] = {&to, &delay};
+
+    job_test("%d messages of %d bytes from two ranks in a group, one of which waits for the other",
+             n, nbytes);
+    for (int round = 0; round < ROUNDS; round++) {
+        begin(round, all, job.rank < 2);
+        if (job.rank == 2)
+            succeeds(gpubind_recv_on_stream(to.at, 8, MPI_BYTE, 0, 3, MPI_COMM_WORLD, stream),
+                     "recv_on_stream");
+        if (job.rank == 1) {
+            usleep(round == 1 ? 20000 : 0);
+            for (int i = 0; i < 2 * n; i++)
+                succeeds(gpubind_irecv_on_stream(parts[i / n]->at + i % n * nbytes, nbytes,
+                                                 MPI_BYTE, i / n * 2, 4, MPI_COMM_WORLD, stream),
+                         "irecv");
+        } else if (job.rank < 3) {
+            for (int i = 0; i < n; i++)
+                succeeds(gpubind_isend_on_stream(from.at + i * nbytes, nbytes, MPI_BYTE, 1, 4,
+                                                 MPI_COMM_WORLD, stream),
+                         "isend");
+        }
+        succeeds(gpubind_quiet_on_stream(stream), "quiet");
+        if (job.rank == 0)
+            succeeds(gpubind_send_on_stream(made.at, 8, MPI_BYTE, 2, 3, MPI_COMM_WORLD, stream),
+                     "send_on_stream");
+        stream_ends(stream);
+        for (int i = 0; i < 2 && job.rank == 1; i++)
+            expect(buffer_holds(parts[i], 0, all, seed_of(2 * i, round), NULL),
+                   "round %d: other bytes of rank %d", round, 2 * i);
+    }
+    job_result();
+}
+
 /* More of them than the library remembers of streams where nothing is going on. */
 static void many_streams(void)
 {
@@ -330,6 +368,11 @@ void test_on_stream_group(void)
         launches(1, 8);
         launches(1, 8192);
         launches(20, 1000);
+        launches(1, 70000);
+        launches(1, 1 << 20);
+        launches(3, 1 << 20);
+        launches(20, 20000);
+        launches(30, 65536);
         return;
     }
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -348,6 +391,12 @@ void test_on_stream_group(void)
     before_exchange();
     before_signal();
     many_streams();
+    if (job.size > 2) {
+        chain(3, 8);
+        chain(4, 1 << 20);
+        chain(20, 100000);
+        chain(50, 20000);
+    }
     windows(64, 8);
     windows(20, 40000);
     job_test("a group of nothing, twice, and one that no quiet follows");

@@ -150,7 +150,7 @@ int gpubind_irecv_on_stream(void *buf, int count, MPI_Datatype type, int source,
 static int group(struct stream_queue *stream, struct gpubind_error *err)
 {
     (void)err;
-    stream_queue_group(stream, (uint64_t)library_settings()->eager);
+    stream_queue_group(stream, GPU_SLOT_LARGEST);
     return MPI_SUCCESS;
 }
 

@@ -226,9 +226,10 @@ static void find_in_slot(struct gpubind_operation *receive, const struct stream_
     steps->set = (struct signal_flag){NULL, from->slot_value};
 }
 
-/* Where the data of the message are, or will be. */
+/* Where the data of the message are, or will be. takes: they may be in the sender's memory, whose stream waits until they
+ * are taken. */
 static bool find_data(struct gpubind_operation *receive, const struct stream_queue *stream,
-                      bool waits, struct stream_steps *steps)
+                      bool takes, struct stream_steps *steps)
 {
     const struct incoming_msg *early = receive->early;
     struct descriptor *from = early->from;
@@ -257,7 +258,7 @@ static bool find_data(struct gpubind_operation *receive, const struct stream_que
             find_in_slot(receive, stream, steps);
         return steps->copy.from != 0;
     }
-    if (!waits || !receive->memory.shareable)
+    if (!takes || !receive->memory.shareable)
         return false;
     receive->mapping = rndv_get_map(receive, early->peer, &early->header, from);
     if (receive->mapping)
@@ -265,19 +266,22 @@ static bool find_data(struct gpubind_operation *receive, const struct stream_que
     return receive->mapping;
 }
 
-/* Where the stream does not wait, it is known to the application alone when it takes the data. */
+/* takes: as of find_data. Of what the sender keeps in buffers of its own until then, receives that the stream does not
+ * wait for have a share each. */
 static bool get(struct gpubind_operation *receive, const struct stream_queue *stream, bool waits,
-                struct stream_steps *steps)
+                bool takes, struct stream_steps *steps)
 {
     const struct incoming_msg *early = receive->early;
 
     if (!early || !early->from || early->header.nbytes == 0 ||
         early->header.nbytes > receive->nbytes || !is_other_on_node(receive->domain, early->peer) ||
-        !find_data(receive, stream, waits, steps))
+        !find_data(receive, stream, takes, steps))
         return false;
-    if (!waits && !eager_share_take(receive->domain, early->peer))
+    receive->has_share = !waits && !receive->mapping;
+    if (receive->has_share && !eager_share_take(receive->domain, early->peer)) {
+        receive->has_share = false;
         return false;
-    receive->has_share = !waits;
+    }
     if (receive_claim(receive)) {
         trace(TRACE_P2P, "receive %u: its stream takes the data from %s of rank %d",
               receive->number,
@@ -295,6 +299,38 @@ static bool get(struct gpubind_operation *receive, const struct stream_queue *st
     receive->mapping = NULL;
     return false;
 }
+
+/* ---- a receive that could not take its data in a launch: its thread does */
+
+static void take_by_thread(void *what)
+{
+    struct gpubind_operation *receive = what;
+
+    if (receive->mapping)
+        mapping_done(receive->mapping);
+    receive->mapping = NULL;
+    receive_resume(receive);
+}
+
+static void take_fails(void *what)
+{
+    const struct gpubind_error err = {"the stream cannot be used"};
+
+    receive_finish(what, -1, &err);
+}
+
+static void look_after_take(void *what)
+{
+    struct gpubind_operation *receive = what;
+
+    if (!receive->done)
+        receive->ops->look_after(receive);
+}
+
+static const struct stream_work_ops take_ops = {.start = take_by_thread,
+                                                .fail = take_fails,
+                                                .is_over = stream_message_is_over,
+                                                .look_after = look_after_take};
 
 /* ---- the call */
 
@@ -314,6 +350,8 @@ static int start_send(struct gpubind_operation *send, struct stream_queue *strea
         send->gate = (struct stream_gate){0};
     if (send->gate.came && send_descriptor_of(send)->eager_by_stream)
         return stream_eager_send(send, stream, holds, err);
+    if (holds && send->gate.go && rndv_may_copy(send))
+        return stream_queue_offer(stream, &stream_message_ops, send);
     if (holds)
         stream_queue_hold_not(stream, number);
     /* What cannot be mapped there goes through bounce buffers, which this rank fills. */
@@ -357,6 +395,7 @@ static int start_receive(struct gpubind_operation *receive, struct stream_queue 
                          bool later, struct gpubind_error *err)
 {
     const bool direct = receive->gate.came && (waits || later);
+    const bool grouped = later && stream_queue_holds(stream, receive->nbytes);
     struct stream_steps steps = {0};
 
     if (direct)
@@ -364,9 +403,10 @@ static int start_receive(struct gpubind_operation *receive, struct stream_queue 
     message_start(receive, false);
     if (direct && !receive->early && !receive->done && receive->peer)
         post(receive, stream, waits, &steps);
-    if (direct && receive->early && get(receive, stream, waits, &steps))
+    if (direct && receive->early && get(receive, stream, waits, waits || grouped, &steps))
         return waits ? stream_queue_add_steps(stream, &get_ops, receive, &steps, false, err)
-                     : stream_queue_add_later(stream, NULL, &get_ops, receive, &steps);
+               : receive->mapping ? stream_queue_take(stream, &take_ops, &get_ops, receive, &steps)
+                                  : stream_queue_add_later(stream, NULL, &get_ops, receive, &steps);
     if (receive->landed.gpu)
         return waits ? stream_queue_add_both(stream, &stream_come_ops, &stream_land_ops, receive,
                                              &steps, err)

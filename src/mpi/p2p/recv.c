@@ -227,6 +227,11 @@ bool receive_claim(struct gpubind_operation *receive)
     return true;
 }
 
+void receive_resume(struct gpubind_operation *receive)
+{
+    local_receive(receive);
+}
+
 void receive_start(struct gpubind_operation *receive, const struct incoming_msg *incoming)
 {
     const struct msg_header *header = &incoming->header;

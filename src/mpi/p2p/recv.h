@@ -12,6 +12,8 @@ void receive_again(struct gpubind_operation *receive);
 /* A stream gets the data of its early message, of a rank of the node, by itself, and receive_finish ends it. false:
  * the sender is copying them to an eager buffer at this moment. */
 bool receive_claim(struct gpubind_operation *receive);
+/* The stream does not get the data of such a receive after all. */
+void receive_resume(struct gpubind_operation *receive);
 /* The sender has died: completes the receive with an error, unless the rest needs no sender. */
 void receive_abandon(struct gpubind_operation *receive);
 /* Drops a message that no receive gets; its sender completes as usual. */

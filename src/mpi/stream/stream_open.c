@@ -53,7 +53,7 @@ static bool is_idle(const struct stream_queue *stream)
 {
     return !stream->open && !stream->wanted && !stream->queued.first && !stream->awaited.first &&
            !stream->unawaited.first && QUEUE_EMPTY(&stream->quiets) &&
-           QUEUE_EMPTY(&stream->laters) && QUEUE_EMPTY(&stream->held) &&
+           QUEUE_EMPTY(&stream->laters) && !stream_queue_is_held(stream) &&
            stream->result == MPI_SUCCESS &&
            stream_flag_has(stream->reached, stream->reached->value);
 }
@@ -246,7 +246,7 @@ static bool is_closed(const void *stream)
 static bool has_held(void)
 {
     for (const struct stream_queue *stream = stream_queues; stream; stream = stream->next)
-        if (!QUEUE_EMPTY(&stream->held))
+        if (stream_queue_is_held(stream))
             return true;
     return false;
 }
@@ -257,7 +257,7 @@ void stream_queue_release_of(gpu_stream handle)
     gpu_context context = has_held() ? context_of(handle, &unheard) : NULL;
     struct stream_queue *stream = context ? find_made(handle, context) : NULL;
 
-    if (!stream || QUEUE_EMPTY(&stream->held) || check_capture(stream, &unheard) < 0)
+    if (!stream || !stream_queue_is_held(stream) || check_capture(stream, &unheard) < 0)
         return;
     stream->wanted++;
     while (!is_closed(stream))

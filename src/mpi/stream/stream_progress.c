@@ -245,24 +245,39 @@ static void leave_waits(struct stream_queue *stream, const struct entries *list,
     }
 }
 
+static void next_quiet(struct stream_queue *stream)
+{
+    if (++stream->nquiets == 0)
+        stream->nquiets++;
+}
+
+static void put_by_quiet(struct stream_queue *stream, struct stream_wait *wait)
+{
+    wait->put = true;
+    wait->quiet = stream->nquiets;
+    guard(stream, 1);
+}
+
+void stream_wait_put_later(struct stream_queue *stream, struct stream_wait *wait)
+{
+    next_quiet(stream);
+    put_by_quiet(stream, wait);
+}
+
 int stream_waits_take(struct stream_queue *stream, struct call_range calls,
                       struct stream_wait **waits, int n)
 {
     const int found = find_waits(&stream->queued, calls, waits,
                                  find_waits(&stream->unawaited, calls, waits, 0, n), n);
 
-    if (++stream->nquiets == 0)
-        stream->nquiets++;
+    next_quiet(stream);
     if (found > n) {
         leave_waits(stream, &stream->unawaited, 0);
         leave_waits(stream, &stream->queued, 0);
         return 0;
     }
-    for (int i = 0; i < found; i++) {
-        waits[i]->put = true;
-        waits[i]->quiet = stream->nquiets;
-        guard(stream, 1);
-    }
+    for (int i = 0; i < found; i++)
+        put_by_quiet(stream, waits[i]);
     return found;
 }
 

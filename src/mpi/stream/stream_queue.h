@@ -94,15 +94,22 @@ int stream_queue_add_both(struct stream_queue *stream, const struct stream_work_
 int stream_queue_add_later(struct stream_queue *stream, const struct stream_work_ops *ops,
                            const struct stream_work_ops *after, void *what,
                            const struct stream_steps *steps);
-/* Nonblocking sends of a group, of at most so many bytes, are put in by the next quiet, in one launch. */
+/* Nonblocking messages of a group, of at most so many bytes, are put in by the next quiet, in one launch. */
 void stream_queue_group(struct stream_queue *stream, uint64_t nbytes);
-/* A nonblocking send of so many bytes may be held so; */
+/* A nonblocking message of so many bytes may be held so; if a send, */
 bool stream_queue_holds(struct stream_queue *stream, uint64_t nbytes);
 /* its gate's came_value then, in place of the planned one. */
 uint32_t stream_queue_held_number(const struct stream_queue *stream);
 /* In place of the planned call; a send that waits for nothing. */
 int stream_queue_hold(struct stream_queue *stream, const struct stream_work_ops *ops, void *what,
                       const struct stream_steps *steps, bool urgent);
+/* The planned call, a send whose data the receiver takes: the launch waits for it. Where there is no one launch for all,
+ * it is put in as by stream_queue_add_planned with STREAM_WAIT_LATER. */
+int stream_queue_offer(struct stream_queue *stream, const struct stream_work_ops *ops, void *what);
+/* Such a receive: the steps, whose ops are `after`, in that launch; or the planned call, whose ops are `ops`. */
+int stream_queue_take(struct stream_queue *stream, const struct stream_work_ops *ops,
+                      const struct stream_work_ops *after, void *what,
+                      const struct stream_steps *steps);
 /* Puts in what is held: before any other send, or a call that waits, is planned. A failure is returned by the next
  * call with the stream. */
 void stream_queue_release(struct stream_queue *stream);

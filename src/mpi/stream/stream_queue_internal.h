@@ -1,5 +1,5 @@
 /* Shared by the files that open streams' queues (stream_open.c), put work into them (stream_queue.c, stream_steps.c,
- * stream_laters.c, stream_quiet.c), and start and complete it (stream_progress.c). */
+ * stream_laters.c, stream_put.c, stream_quiet.c), and start and complete it (stream_progress.c). */
 #ifndef GPUBIND_MPI_STREAM_STREAM_QUEUE_INTERNAL_H
 #define GPUBIND_MPI_STREAM_STREAM_QUEUE_INTERNAL_H
 
@@ -87,7 +87,8 @@ struct stream_queue {
     struct stream_laters laters;
     uint64_t holds; /* nonblocking sends of at most so many bytes are held until the next quiet: */
     struct stream_laters held;
-    unsigned nheld;
+    struct stream_laters offers, takes; /* rendezvous sends of a group, and receives of such sends */
+    unsigned nheld;                     /* sends that were told a number: held ones and offers */
     struct {
         struct stream_laters laters;
         uint64_t holds;
@@ -170,12 +171,16 @@ void stream_wait_end(struct stream_queue *stream, struct stream_wait *wait);
 void stream_wait_fail(struct stream_queue *stream, struct stream_wait *wait);
 /* One that was put in is over. */
 void stream_later_end(void);
+/* Sends or receives of a group are kept for a quiet, or for a call that cannot wait so long. */
+bool stream_queue_is_held(const struct stream_queue *stream);
 /* Puts in what is held, and the laters. 0, or -1 with a sentence: some are not. */
 int stream_put_laters(struct stream_queue *stream, struct gpubind_error *err);
 /* The waits of these calls that the stream is not in, which a quiet puts in: at most n. 0: there are none, or more,
  * which are left to a wait of that quiet's own then. */
 int stream_waits_take(struct stream_queue *stream, struct call_range calls,
                       struct stream_wait **waits, int n);
+/* A launch that a quiet has put in waits for it. */
+void stream_wait_put_later(struct stream_queue *stream, struct stream_wait *wait);
 /* They could not be put in: they are left so, too. */
 void stream_waits_leave(struct stream_queue *stream);
 /* There is work of these calls that the stream neither does itself nor waits for. */
