@@ -87,8 +87,9 @@ struct stream_queue {
     struct stream_laters laters;
     uint64_t holds; /* nonblocking sends of at most so many bytes are held until the next quiet: */
     struct stream_laters held;
-    struct stream_laters offers, takes; /* rendezvous sends of a group, and receives of such sends */
-    unsigned nheld;                     /* sends that were told a number: held ones and offers */
+    struct stream_laters offers,
+        takes;      /* rendezvous sends of a group, and receives of such sends */
+    unsigned nheld; /* sends that were told a number: held ones and offers */
     struct {
         struct stream_laters laters;
         uint64_t holds;
