@@ -16,6 +16,14 @@ on 'slow network threads' 3 halo 12
 on 'no GPU' 2 halo
 on GPU 2 halo 9
 
+# Buffers come and go at the same addresses, and each can be mapped.
+for setting in kernels GPU; do
+    on "$setting" 2 halo 13
+    is_wanted "$setting" || continue
+    is "$setting: memory at addresses that were others' before is mapped" \
+        "$(grep -c 'cannot be mapped' "$tmp/err")" 0
+done
+
 # Ranks with a GPU among others: g has one, i is idle, m the master.
 on_roles() {
     setting=$1 roles=$2

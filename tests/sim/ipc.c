@@ -64,12 +64,34 @@ static struct range *find_opened(const struct handle *content, const struct CUct
     return NULL;
 }
 
+/* What its owner has freed, and this process still has open, at addresses that are those of the new one now: as the
+ * driver has it. */
+static bool is_in_the_way(const struct handle *content, const struct CUctx_st *context)
+{
+    const struct job_allocation a = job_look(content->entry);
+    struct range *range;
+
+    for (int i = 0; (range = range_at(i)); i++) {
+        struct job_allocation old;
+
+        if (range->kind != RANGE_IMPORTED || range->context != context)
+            continue;
+        old = job_look(range->entry);
+        if (range->entry != content->entry && old.owner == a.owner && old.address && a.address &&
+            old.address < a.address + a.nbytes && a.address < old.address + old.nbytes)
+            return true;
+    }
+    return false;
+}
+
 static int open_new(const struct handle *content, struct CUctx_st *context, struct range **range)
 {
     struct job_allocation a;
     uintptr_t page;
     size_t lead = range_lead(content->nbytes);
 
+    if (is_in_the_way(content, context))
+        return CUDA_ALREADY_MAPPED;
     if (!job_hold(content->entry, content->generation))
         return CUDA_INVALID_VALUE;
     a = job_look(content->entry);

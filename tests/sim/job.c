@@ -208,6 +208,13 @@ int job_allocate(int physical, size_t nbytes, int *entry)
     return CUDA_OK;
 }
 
+void job_place(int entry, uint64_t address)
+{
+    lock_job();
+    job->allocations[entry].address = address;
+    unlock_job();
+}
+
 /* Whoever reads it after its owner has freed it shall notice. What was never written
  * takes no memory, and stays so. */
 static void spoil(int entry)

@@ -31,6 +31,7 @@ static int allocate(enum range_kind kind, size_t nbytes, struct CUctx_st *contex
     (*range)->mapped = mapped;
     (*range)->entry = entry;
     (*range)->alias = lead + job_map(entry);
+    job_place(entry, start - lead);
     return CUDA_OK;
 }
 

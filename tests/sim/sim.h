@@ -149,6 +149,7 @@ int job_file_open(uint64_t nbytes, size_t head_bytes, uint64_t **head, void (*st
 struct job_allocation {
     uint64_t offset, nbytes; /* in the job's file; nbytes is 0 when there is none */
     uint64_t holders[4];     /* bit by process */
+    uint64_t address;        /* in its owner */
     uint32_t generation;
     uint16_t device, owner;
     bool owned; /* not yet freed by its owner */
@@ -158,6 +159,8 @@ void job_join(void);
 uint64_t job_identity(void);
 /* CUDA_OK or CUDA_OUT_OF_MEMORY. */
 int job_allocate(int physical, size_t nbytes, int *entry);
+/* It lies there in its owner, this process. */
+void job_place(int entry, uint64_t address);
 /* The owner's end of it. Peers that still hold it read rubbish from now on. */
 void job_disown(int entry);
 /* Nobody may have it mapped when it is freed; its memory is in use until job_disown. */

@@ -24,6 +24,7 @@ enum gpu_result { /* of each call; others are possible, see gpu_error */
                   GPU_OUT_OF_MEMORY = CUDA_OUT_OF_MEMORY,
                   GPU_NO_DEVICE = CUDA_NO_DEVICE,
                   GPU_NOT_READY = CUDA_NOT_READY,
+                  GPU_ALREADY_MAPPED = CUDA_ALREADY_MAPPED,
                   GPU_PEER_ALREADY_ENABLED = CUDA_PEER_ALREADY_ENABLED,
                   GPU_PEER_NOT_ENABLED = CUDA_PEER_NOT_ENABLED,
                   GPU_NOT_SUPPORTED = CUDA_NOT_SUPPORTED,

@@ -155,14 +155,54 @@ static struct mapping *add(struct mapping *mapping, const void *owner,
     return mapping;
 }
 
+static bool is_dropped(const struct mapping *mapping, const void *owner, uint64_t id)
+{
+    (void)id;
+    return mapping->owner == owner && mapping->dropped;
+}
+
+/* What the owner had at addresses where it has something else now. */
+static void drop_replaced(const void *owner, const struct memory_export *by)
+{
+    for (struct mapping *mapping = mappings; mapping; mapping = mapping->next)
+        if (mapping->owner == owner && mapping->id != by->id &&
+            mapping->owners_start < by->start + by->size &&
+            by->start < mapping->owners_start + mapping->size)
+            mapping->dropped = true;
+    sweep(is_dropped, owner, 0);
+}
+
+static int open_handle(struct gpu *gpu, const struct memory_export *shared, gpu_address *start)
+{
+    const bool entered = gpu_enter(gpu);
+    const int status = gpu_driver()->cuIpcOpenMemHandle_v2(start, shared->handle,
+                                                           GPU_IPC_LAZY_PEER);
+
+    gpu_leave(entered);
+    return status;
+}
+
+/* The driver has one mapping of a process' address at a time. */
+static int open_new(const void *owner, const struct memory_export *shared, struct gpu *gpu,
+                    gpu_address *start)
+{
+    int status = open_handle(gpu, shared, start);
+
+    if (status != GPU_ALREADY_MAPPED)
+        return status;
+    drop_replaced(owner, shared);
+    return open_handle(gpu, shared, start);
+}
+
 struct mapping *mapping_open(const void *owner, const struct memory_export *shared, struct gpu *gpu,
-                             struct gpubind_error *err)
+                             bool *for_now, struct gpubind_error *err)
 {
     struct mapping *mapping = find(owner, shared->id, gpu);
     gpu_address start = 0;
     int status;
-    bool entered;
 
+    if (for_now)
+        *for_now = false;
     if (mapping) {
         mapping->users++;
         return mapping;
@@ -173,13 +213,11 @@ struct mapping *mapping_open(const void *owner, const struct memory_export *shar
     }
     make_room(shared->size);
     mapping = malloc(sizeof *mapping);
-    entered = gpu_enter(gpu);
-    status = mapping
-                 ? gpu_driver()->cuIpcOpenMemHandle_v2(&start, shared->handle, GPU_IPC_LAZY_PEER)
-                 : GPU_OUT_OF_MEMORY;
-    gpu_leave(entered);
+    status = mapping ? open_new(owner, shared, gpu, &start) : GPU_OUT_OF_MEMORY;
     if (status != GPU_OK) {
         free(mapping);
+        if (for_now)
+            *for_now = status == GPU_ALREADY_MAPPED;
         gpu_error(status, "another rank's GPU memory cannot be mapped", err);
         return NULL;
     }

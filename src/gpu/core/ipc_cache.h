@@ -11,9 +11,10 @@ struct mapping;
 void mappings_limit(int n, uint64_t nbytes);
 /* The mapping of an export of owner's (any address that stands for that process) for
  * copies in gpu's context. It is in use until mapping_done. NULL with a sentence
- * when the driver refuses. */
+ * when the driver refuses; with *for_now (not NULL) because memory that the owner has freed since, and that lay at these
+ * addresses of its, cannot be closed now: later ones may be mapped. */
 struct mapping *mapping_open(const void *owner, const struct memory_export *shared, struct gpu *gpu,
-                             struct gpubind_error *err);
+                             bool *for_now, struct gpubind_error *err);
 /* The same of memory that vmm_open has put at start, which closes with the mapping.
  * NULL: out of memory; then nothing is closed. */
 struct mapping *mapping_adopt(const void *owner, const struct memory_export *shared,

@@ -40,6 +40,7 @@ static char reach(struct comm *comm, const struct sample *samples, int rank)
     struct gpubind_error err;
     struct mapping *mapping;
     struct gpu *gpu;
+    bool for_now;
 
     if (!samples[rank].has_gpu || !samples[comm->rank].has_gpu)
         return GPUBIND_PEER_NO_GPU;
@@ -50,7 +51,9 @@ static char reach(struct comm *comm, const struct sample *samples, int rank)
     gpu = gpu_current(&err);
     if (!gpu || samples[rank].shared.size == 0)
         return GPUBIND_PEER_NONE;
-    mapping = mapping_open(peer, &samples[rank].shared, gpu, &err);
+    mapping = mapping_open(peer, &samples[rank].shared, gpu, &for_now, &err);
+    if (for_now) /* another was mapped before */
+        return GPUBIND_PEER_DIRECT;
     peer->no_ipc = !mapping;
     peer->ipc_works = mapping;
     if (!mapping)

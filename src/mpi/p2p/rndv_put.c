@@ -277,10 +277,13 @@ struct mapping *rndv_map(const struct gpubind_operation *send, const struct memo
 {
     struct gpubind_error err;
     struct mapping *mapping;
+    bool for_now;
 
     if (!mapping_possible(send->peer, shared, send->memory.gpu))
         return NULL;
-    mapping = mapping_open(send->peer, shared, send->memory.gpu, &err);
+    mapping = mapping_open(send->peer, shared, send->memory.gpu, &for_now, &err);
+    if (for_now)
+        return NULL;
     if (memory_has_handle(shared))
         send->peer->ipc_works = mapping;
     if (!mapping) {

@@ -154,7 +154,7 @@ static gpu_address map(struct gpubind_operation *send, uint64_t address,
     if (send->peer->no_slots > 0)
         send->peer->no_slots--;
     else if (mapping_possible(send->peer, shared, send->memory.gpu)) {
-        send->mapping = mapping_open(send->peer, shared, send->memory.gpu, &unheard);
+        send->mapping = mapping_open(send->peer, shared, send->memory.gpu, NULL, &unheard);
         send->peer->no_slots = send->mapping ? 0 : SENDS_WITHOUT;
     }
     return send->mapping ? mapping_address(send->mapping, address) : 0;

@@ -95,14 +95,17 @@ static gpu_address reach(struct channel *channel, const struct memory_export *sh
 {
     struct peer *peer = channel->request->peer;
     struct gpubind_error err;
+    bool for_now;
 
     if (is_self(channel))
         return owners;
     if (peer->no_ipc || !mapping_possible(peer, shared, channel->request->memory.gpu))
         return 0;
-    *mapping = mapping_open(peer, shared, channel->request->memory.gpu, &err);
+    *mapping = mapping_open(peer, shared, channel->request->memory.gpu, &for_now, &err);
     if (*mapping)
         return mapping_address(*mapping, owners);
+    if (for_now)
+        return 0;
     peer->no_ipc = true;
     warn_once(WARN_IPC, "%s (rank %d); messages to there go through host memory", err.text,
               channel->request->rank);

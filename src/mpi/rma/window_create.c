@@ -134,7 +134,7 @@ static void map(struct gpubind_window *win, int rank, const struct rank_part *ra
         memory = win->memory;
     } else {
         if (!part->mapping && may_map(win, rank_part, peer))
-            part->mapping = mapping_open(peer, &rank_part->memory, win->gpu, NULL);
+            part->mapping = mapping_open(peer, &rank_part->memory, win->gpu, NULL, NULL);
         if (part->mapping)
             memory = mapping_address(part->mapping, rank_part->memory.start);
     }

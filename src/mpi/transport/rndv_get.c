@@ -107,6 +107,7 @@ struct mapping *rndv_get_map(const struct gpubind_operation *receive, struct pee
     struct gpu *gpu = gpu_of_receive(receive);
     struct mapping *mapping;
     struct gpubind_error err;
+    bool for_now;
 
     if (!(header->flags & MSG_SHAREABLE) || !gpu ||
         !transport_reaches(TRANSPORT_IPC, receive->domain, peer))
@@ -114,7 +115,9 @@ struct mapping *rndv_get_map(const struct gpubind_operation *receive, struct pee
     memcpy(&shared.handle, header->handle, sizeof shared.handle);
     if (!mapping_possible(peer, &shared, gpu))
         return NULL;
-    mapping = mapping_open(peer, &shared, gpu, &err);
+    mapping = mapping_open(peer, &shared, gpu, &for_now, &err);
+    if (for_now)
+        return NULL;
     if (!mapping) {
         peer->no_ipc = true;
         warn_once(WARN_IPC, "%s (rank %d); messages from there go through host memory", err.text,

@@ -246,6 +246,7 @@ static int find_bounce(struct staging *staging)
     struct gpubind_operation *receive = staging->operation;
     const struct descriptor *from = staging->descriptor;
     struct memory_export shared = {from->bounce_id, from->bounce_start, from->bounce_size, {{0}}};
+    bool for_now;
 
     staging->ring.depth = from->chunks_ahead;
     if (!from->bounce_on_gpu) {
@@ -255,8 +256,10 @@ static int find_bounce(struct staging *staging)
         return 0;
     }
     memcpy(&shared.handle, from->bounce_handle, sizeof shared.handle);
-    staging->mapping = mapping_open(receive->peer, &shared, receive->memory.gpu, &receive->error);
-    receive->peer->no_ipc = !staging->mapping; /* the next one goes through host memory */
+    staging->mapping = mapping_open(receive->peer, &shared, receive->memory.gpu, &for_now,
+                                    &receive->error);
+    receive->peer->no_ipc = !staging->mapping &&
+                            !for_now; /* the next one goes through host memory */
     if (!staging->mapping)
         return -1;
     staging->ring.address = mapping_address(staging->mapping,
