@@ -77,6 +77,11 @@ for setting in kernels 'kernels, locks' 'one device, kernels' GPU; do
         "$(grep -c '^gpubind: rank .: .* cannot be passed: it is longer than the receive' "$tmp/err")" 1
 done
 on 'kernels, no peers' 2 on_stream_graph unreachable
+for setting in kernels GPU; do
+    on "$setting" 2 on_stream_graph unused
+    is_wanted "$setting" || continue
+    is "$setting: nobody is told that the other side is gone" "$(grep -c 'cannot be passed' "$tmp/err")" 0
+done
 for setting in 'network path' 'GPU network'; do
     on "$setting" 2 on_stream refused
 done

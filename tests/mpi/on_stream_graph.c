@@ -354,7 +354,28 @@ static void in_vain(int nbytes, const char *why)
     job_result();
 }
 
-/* `ranks on_stream_graph [shorter | unreachable]` */
+/* As a program does to find out whether its messages can be captured: nothing is wrong, whoever is first. */
+static void unused(int rounds)
+{
+    job_test("graphs of messages that are destroyed without a launch");
+    for (int round = 0; round < rounds; round++) {
+        struct CUgraph_st *graph = NULL;
+
+        begin(RELAXED);
+        succeeds(gpubind_irecv_on_stream(to.at, 8, MPI_BYTE, before, round, MPI_COMM_WORLD, stream),
+                 "irecv");
+        succeeds(gpubind_isend_on_stream(from.at, 8, MPI_BYTE, next, round, MPI_COMM_WORLD, stream),
+                 "isend");
+        succeeds(gpubind_quiet_on_stream(stream), "quiet");
+        is_int(cuda.cuStreamEndCapture(stream, &graph), CUDA_OK, "the capture's end");
+        usleep(round % 5 * 100 * (unsigned)job.rank);
+        cuda.cuGraphDestroy(graph);
+        job_barrier();
+    }
+    job_result();
+}
+
+/* `ranks on_stream_graph [shorter | unreachable | unused]` */
 void test_on_stream_graph(void)
 {
     if (cuda.cuStreamCreate(&stream, CUDA_STREAM_NON_BLOCKING))
@@ -365,6 +386,10 @@ void test_on_stream_graph(void)
     need_buffer(&to, MEMORY_DEVICE, LARGEST);
     need_buffer(&made, MEMORY_DEVICE, LARGEST);
     need_buffer(&seen, MEMORY_DEVICE, LARGEST);
+    if (nargs > 0 && strcmp(arguments[0], "unused") == 0) {
+        unused(50);
+        return;
+    }
     if (nargs > 0) {
         in_vain(strcmp(arguments[0], "shorter") == 0 ? 9 : 8, arguments[0]);
         return;

@@ -12,12 +12,18 @@
 #include "mpi/persistent/exchange_streams.h"
 #include "mpi/persistent/persistent.h"
 
+/* Both sides may capture a message, and destroy the graph without a launch; one of them is the first. */
+#define UNUSED_AFTER 0.5 /* seconds in which the other destroys its own */
+
 /* A launch in a graph, and in those that were made of it. */
 struct captured_launch {
     struct captured_launch *next;
     struct exchange_deferred exchange;
     struct captured_messages messages;
-    bool settled;        /* its gate is open, or broken for good */
+    bool settled; /* its gate is open, or broken for good */
+    bool unsaid;  /* broken, which is said if it is not unused soon: */
+    double broken_at;
+    struct gpubind_error why;
     _Atomic bool unused; /* the graphs are gone: set by a thread of the driver's */
 };
 
@@ -25,10 +31,11 @@ static QUEUE_OF(struct captured_launch) launches;
 static _Atomic int unconnected;  /* channels: somebody may wait for them */
 static _Atomic bool any_changed; /* channels since launches were looked at */
 static _Atomic int any_unused;   /* launches */
+static _Atomic int any_unsaid;   /* launches */
 
 bool captured_busy(void)
 {
-    return unconnected > 0 || any_changed || any_unused > 0;
+    return unconnected > 0 || any_changed || any_unused > 0 || any_unsaid > 0;
 }
 
 void captured_changed(struct channel *channel)
@@ -107,21 +114,46 @@ static int fill(struct captured_launch *launch, struct gpubind_error *err)
     return exchange_deferred_open(&launch->exchange, err);
 }
 
+static void say(struct captured_launch *launch)
+{
+    warn_once(WARN_CAPTURED, "%s", launch->why.text);
+    any_unsaid -= launch->unsaid;
+    launch->unsaid = false;
+}
+
+static void say_later(struct captured_launch *launch)
+{
+    if (launch->unsaid)
+        return;
+    any_unsaid++;
+    launch->unsaid = true;
+    launch->broken_at = clock_seconds();
+}
+
+static void say_unsaid(void)
+{
+    for (struct captured_launch *at = launches.first; at && any_unsaid > 0; at = at->next)
+        if (at->unsaid && clock_seconds() - at->broken_at > UNUSED_AFTER)
+            say(at);
+}
+
 enum connection { CONNECTED, NOT_YET, NEVER };
 
-static enum connection connection_of(const struct channel *channel, struct gpubind_error *err)
+static enum connection connection_of(const struct channel *channel, bool *left,
+                                     struct gpubind_error *err)
 {
     if (channel->state == CHANNEL_CONNECTED)
         return CONNECTED;
     if (channel->state == CHANNEL_UNCONNECTED || channel->state == CHANNEL_CONNECTING)
         return NOT_YET;
+    *left = channel->peer_left;
     error_set(err, "the captured message %s rank %d with tag %d cannot be passed: %s",
               channel_sends(channel) ? "to" : "from", channel->request->rank, channel->request->tag,
               channel->error.text);
     return NEVER;
 }
 
-static enum connection connections_of(const struct captured_launch *launch,
+static enum connection connections_of(const struct captured_launch *launch, bool *left,
                                       struct gpubind_error *err)
 {
     enum connection all = CONNECTED;
@@ -130,7 +162,7 @@ static enum connection connections_of(const struct captured_launch *launch,
         const int receive = i - launch->exchange.nsends;
         const struct gpubind_operation *request = receive < 0 ? launch->messages.sends[i]
                                                               : launch->messages.receives[receive];
-        const enum connection one = connection_of(request->channel, err);
+        const enum connection one = connection_of(request->channel, left, err);
 
         all = one == CONNECTED ? all : one;
     }
@@ -139,15 +171,17 @@ static enum connection connections_of(const struct captured_launch *launch,
 
 static void look_at(struct captured_launch *launch)
 {
-    struct gpubind_error err;
-    enum connection connection = connections_of(launch, &err);
+    bool left = false;
+    enum connection connection = connections_of(launch, &left, &launch->why);
 
-    if (connection == CONNECTED && !launch->settled && fill(launch, &err) < 0)
+    if (connection == CONNECTED && !launch->settled && fill(launch, &launch->why) < 0)
         connection = NEVER;
     if (connection == NEVER)
-        warn_once(WARN_CAPTURED, "%s", err.text);
-    if (connection == NEVER)
         exchange_deferred_break(&launch->exchange, false);
+    if (connection == NEVER && left)
+        say_later(launch);
+    else if (connection == NEVER)
+        say(launch);
     if (connection != NOT_YET && !launch->settled)
         settle(launch);
 }
@@ -159,6 +193,7 @@ static void free_launch(struct captured_launch *launch)
         guard(launch, -1);
     captured_release(&launch->messages);
     exchange_deferred_free(&launch->exchange);
+    any_unsaid -= launch->unsaid;
     free(launch);
     any_unused--;
 }
@@ -173,6 +208,8 @@ void captured_progress(void)
             if (at->unused)
                 free_launch(at);
         }
+    if (any_unsaid > 0)
+        say_unsaid();
     if (!any_changed)
         return;
     any_changed = false;
@@ -190,7 +227,7 @@ void captured_give_up(void)
     for (struct channel *channel = channels_first(); channel; channel = channel->next)
         captured_changed(channel);
     any_changed = false;
-    any_unused = 0;
+    any_unused = any_unsaid = 0;
 }
 
 /* ---- into the graph */

@@ -119,6 +119,7 @@ struct channel {
     /* ending */
     bool freed;                        /* by the application; the channel is still needed here */
     struct channel *next_freed_active; /* in the list of those freed while active */
+    bool peer_left;                    /* the peer freed its request before they were connected */
     bool peer_freed; /* the peer freed its request: starts up to last_start still match */
     uint64_t last_start;
     bool peer_detached; /* the peer has freed its side or is gone, and touches no memory here */

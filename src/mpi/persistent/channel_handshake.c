@@ -219,6 +219,7 @@ static void take_peer_freed(struct channel *channel, const struct ctrl_msg *msg)
     const struct gpubind_operation *request = channel->request;
 
     if (channel->state != CHANNEL_CONNECTED) {
+        channel->peer_left = true;
         give_up_connecting(channel, "the other side is gone");
         return;
     }
