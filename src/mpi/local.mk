@@ -61,6 +61,7 @@ libgpubind_sources = \
 	src/mpi/message/message.c src/mpi/message/message.h \
 	src/mpi/message/stream_direct.c src/mpi/message/stream_direct.h \
 	src/mpi/message/stream_eager.c src/mpi/message/stream_eager.h \
+	src/mpi/message/stream_match.c src/mpi/message/stream_match.h \
 	src/mpi/message/stream_message.c src/mpi/message/stream_message.h \
 	src/mpi/p2p/device_memory.c src/mpi/p2p/device_memory.h \
 	src/mpi/p2p/deferred_payload.c src/mpi/p2p/deferred_payload.h \

@@ -4,10 +4,10 @@
 
 #include "mpi/base/trace.h"
 #include "mpi/core/context.h"
-#include "mpi/core/peer_alive.h"
 #include "mpi/core/shm_inbox.h"
 #include "mpi/message/message.h"
 #include "mpi/message/stream_eager.h"
+#include "mpi/message/stream_match.h"
 #include "mpi/message/stream_message.h"
 #include "mpi/p2p/incoming.h"
 #include "mpi/p2p/recv.h"
@@ -40,138 +40,6 @@ static bool is_small(const struct gpubind_operation *operation)
     return operation->nbytes <= (uint64_t)library_settings()->eager;
 }
 
-static char *eager_buffer(const struct domain *domain, const struct peer *peer, int number)
-{
-    return segment_eager(&domain->segment, peer->local, number);
-}
-
-/* ---- the end */
-
-static const char broken[] = "the stream cannot be used";
-
-/* The flag of the other rank that this stream waits for: its process will not have it written any more. */
-static void open_gate(struct gpubind_operation *operation, const struct stream_gate *its)
-{
-    _Atomic uint32_t *came = stream_flag_of(operation->domain, operation->peer->local, its->came);
-
-    if (!came || !peer_check(operation->domain, operation->peer))
-        return;
-    operation->result = MPI_ERR_OTHER;
-    error_set(&operation->error, "rank %d is gone",
-              operation->kind == REQUEST_SEND ? operation->rank : operation->source);
-    if ((int32_t)(atomic_load(came) - its->came_value) < 0)
-        atomic_store(came, its->came_value);
-}
-
-/* ---- a send to an advertised receive */
-
-static bool put_is_over(void *what, int *result, struct gpubind_error *err)
-{
-    struct gpubind_operation *send = what;
-
-    if (send->stream_receive)
-        stream_receive_end(send, send->result == MPI_SUCCESS);
-    if (send->mapping)
-        mapping_done(send->mapping);
-    send->mapping = NULL;
-    if (!send->done && send->result == MPI_SUCCESS)
-        request_succeed(send);
-    else if (!send->done)
-        request_fail(send);
-    return stream_message_end(send, result, err);
-}
-
-static void put_fails(void *what)
-{
-    struct gpubind_operation *send = what;
-
-    send->result = MPI_ERR_OTHER;
-    error_set(&send->error, "%s", broken);
-}
-
-static void look_after_put(void *what)
-{
-    struct gpubind_operation *send = what;
-
-    if (send->stream_receive && send->stream_receive->landing < 0 &&
-        !send->stream_receive->has_slot)
-        open_gate(send, &send->stream_receive->gate);
-}
-
-static const struct stream_work_ops put_ops = {
-    .fail = put_fails, .is_over = put_is_over, .look_after = look_after_put};
-
-static bool map_receiver(struct gpubind_operation *send, gpu_address *to)
-{
-    const struct stream_receive *entry = send->stream_receive;
-    struct memory_export shared = {entry->id, entry->start, entry->size, {{0}}};
-
-    memcpy(&shared.handle, entry->handle, sizeof shared.handle);
-    send->mapping = rndv_map(send, &shared);
-    if (send->mapping)
-        *to = mapping_address(send->mapping, entry->address);
-    return send->mapping;
-}
-
-/* Its stream waits for a slot of its GPU, too, which is nearer to both. */
-static bool find_slot(struct gpubind_operation *send, const struct stream_queue *stream,
-                      struct stream_steps *steps)
-{
-    const gpu_address slot = stream_queue_launches(stream, send->nbytes, false)
-                                 ? stream_slot_map_landing(send)
-                                 : 0;
-
-    if (!slot)
-        return false;
-    steps->copy.to = slot + SIGNAL_KERNEL_SLOT_DATA;
-    steps->set = (struct signal_flag){(const _Atomic uint32_t *)(uintptr_t)slot,
-                                      send->stream_receive->slot_value};
-    return true;
-}
-
-/* The receive that the send has matched can be written to. */
-static bool find_room(struct gpubind_operation *send, const struct stream_queue *stream,
-                      struct stream_steps *steps)
-{
-    const struct stream_receive *entry = send->stream_receive;
-    const int local = send->peer->local;
-
-    steps->copy = (struct copy){0, send->memory.address, send->nbytes, COPY_IN_GPU};
-    steps->set.at = stream_flag_of(send->domain, local, entry->gate.go);
-    steps->set.value = entry->gate.go_value;
-    if (!steps->set.at)
-        return false;
-    if (entry->landing >= 0 || entry->has_slot) {
-        request_went(send, TRACE_BUFFERED);
-        if (find_slot(send, stream, steps))
-            return true;
-        if (entry->landing < 0 || !stream_eager_is_usable(send->domain, local))
-            return false;
-        steps->copy.to = (gpu_address)(uintptr_t)eager_buffer(send->domain, send->peer,
-                                                              entry->landing);
-        steps->copy.ends = COPY_TO_HOST;
-        return true;
-    }
-    steps->wait.at = stream_flag_of(send->domain, local, entry->gate.came);
-    steps->wait.value = entry->gate.came_value;
-    return steps->wait.at && map_receiver(send, &steps->copy.to);
-}
-
-static bool match(struct gpubind_operation *send, const struct stream_queue *stream,
-                  struct stream_steps *steps)
-{
-    if (!stream_receive_match(send))
-        return false;
-    if (find_room(send, stream, steps)) {
-        trace(TRACE_P2P, "send %u: its stream writes to %sthe receive that rank %d has advertised",
-              send->number, send->mapping && send->stream_receive->has_slot ? "the slot of " : "",
-              send->rank);
-        return true;
-    }
-    stream_receive_reopen(send);
-    return false;
-}
-
 /* ---- a receive whose message has been announced */
 
 static void give_share(struct gpubind_operation *receive)
@@ -200,11 +68,11 @@ static void look_after_get(void *what)
 {
     struct gpubind_operation *receive = what;
 
-    open_gate(receive, &receive->from->gate);
+    stream_message_open_gate(receive, &receive->from->gate);
 }
 
 static const struct stream_work_ops get_ops = {
-    .fail = put_fails, .is_over = get_is_over, .look_after = look_after_get};
+    .fail = stream_message_break, .is_over = get_is_over, .look_after = look_after_get};
 
 /* The sender's stream writes them to a slot of this GPU, before the flag came. */
 static void find_in_slot(struct gpubind_operation *receive, const struct stream_queue *stream,
@@ -250,8 +118,8 @@ static bool find_data(struct gpubind_operation *receive, const struct stream_que
         if (!from->in_slot && !stream_eager_is_usable(receive->domain, local))
             return false;
         steps->set.at = NULL;
-        steps->copy.from = (gpu_address)(uintptr_t)eager_buffer(receive->domain, early->peer,
-                                                                from->eager_buffer);
+        steps->copy.from = (gpu_address)(uintptr_t)segment_eager(&receive->domain->segment, local,
+                                                                 from->eager_buffer);
         steps->copy.ends = COPY_FROM_HOST;
         request_went(receive, TRACE_BUFFERED);
         if (from->eager_by_stream)
@@ -341,10 +209,10 @@ static int start_send(struct gpubind_operation *send, struct stream_queue *strea
     struct stream_steps steps = {0};
 
     send->launches = stream_queue_launches(stream, send->nbytes, false);
-    if (send->gate.came && match(send, stream, &steps))
+    if (send->gate.came && stream_match(send, stream, &steps))
         return holds && !steps.wait.at
-                   ? stream_queue_hold(stream, &put_ops, send, &steps, false)
-                   : stream_queue_add_steps(stream, &put_ops, send, &steps, false, err);
+                   ? stream_queue_hold(stream, &stream_match_ops, send, &steps, false)
+                   : stream_queue_add_steps(stream, &stream_match_ops, send, &steps, false, err);
     message_start(send, false);
     if (send->descriptor < 0) /* not announced yet; then the library does it */
         send->gate = (struct stream_gate){0};

@@ -2,6 +2,7 @@
 #include "mpi/message/stream_message.h"
 
 #include "mpi/core/context.h"
+#include "mpi/core/peer_alive.h"
 #include "mpi/core/progress_thread.h"
 #include "mpi/core/transport.h"
 #include "mpi/datatype/pack.h"
@@ -107,6 +108,27 @@ static void give_up(void *what)
     struct gpubind_operation *operation = what;
 
     stream_message_give_up(operation, operation->tag);
+}
+
+void stream_message_break(void *what)
+{
+    struct gpubind_operation *operation = what;
+
+    operation->result = MPI_ERR_OTHER;
+    error_set(&operation->error, "the stream cannot be used");
+}
+
+void stream_message_open_gate(struct gpubind_operation *operation, const struct stream_gate *its)
+{
+    _Atomic uint32_t *came = stream_flag_of(operation->domain, operation->peer->local, its->came);
+
+    if (!came || !peer_check(operation->domain, operation->peer))
+        return;
+    operation->result = MPI_ERR_OTHER;
+    error_set(&operation->error, "rank %d is gone",
+              operation->kind == REQUEST_SEND ? operation->rank : operation->source);
+    if ((int32_t)(atomic_load(came) - its->came_value) < 0)
+        atomic_store(came, its->came_value);
 }
 
 const struct stream_work_ops stream_message_ops = {

@@ -19,6 +19,12 @@ bool stream_message_end(struct gpubind_operation *operation, int *result,
 /* Completes it with an error that names tag, as the application knows it. */
 void stream_message_give_up(struct gpubind_operation *operation, int tag);
 
+/* Of messages that streams pass: the driver has refused what the stream was to do. */
+void stream_message_break(void *operation);
+/* Sets the flag of the other rank that this stream waits for, if that rank is gone: its process will not have it written
+ * any more. */
+void stream_message_open_gate(struct gpubind_operation *operation, const struct stream_gate *its);
+
 /* To be called before the message is put into the stream: allocates and page-locks what cannot be
  * had while the stream waits. */
 void stream_message_prepare(const struct gpubind_operation *operation);
