@@ -2,10 +2,12 @@
 bench_pictures = \
 	docs/pictures/pt2pt.svg \
 	docs/pictures/put.svg \
-	docs/pictures/report-2-h200.svg
+	docs/pictures/report-2-h200.svg \
+	docs/pictures/stream.svg
 draw-bench: bench/plot/gpubind-plot
 	cd $(srcdir)/docs/pictures && plot='$(abs_builddir)/bench/plot/gpubind-plot' && \
 	"$$plot" pt2pt.json -o pt2pt.svg && \
+	"$$plot" stream.json -o stream.svg && \
 	"$$plot" report-2-h200.json -o report-2-h200.svg && \
 	"$$plot" report-2-h200.json -o put.svg --title 'put and get between two H200' \
 		--only put-warp,put-block,get-warp,get-block
@@ -27,6 +29,7 @@ EXTRA_DIST += \
 	docs/pictures/plan.svg \
 	docs/pictures/pt2pt.json \
 	docs/pictures/report-2-h200.json \
+	docs/pictures/stream.json \
 	docs/pictures/timeline.svg
 
 # The documents and the manual, to be read in a browser. What mandoc or Python's module markdown

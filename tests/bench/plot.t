@@ -165,6 +165,24 @@ draws "$recorded/stream.json" "
 for word in ('half a ping-pong on streams, queued ahead, us', 'a window one way and a reply, GB/s'):
     assert words.count(word) == 1, word
 assert words.count('nccl') == words.count('copy') == 4 and words.count('persistent') == 3"
+# Legends of seven entries: none lies over the other panel's.
+draws "$top_srcdir/docs/pictures/stream.json" "
+def span(text):
+    size = float(re.search('([0-9.]+)px', text.getAttribute('style'))[1])
+    word, x = text.firstChild.data, float(text.getAttribute('x'))
+    width = 0.45 * size * len(word)
+    x -= {'middle': width / 2, 'end': width}.get(re.search('anchor: ([a-z]+)', text.getAttribute('style'))[1], 0)
+    return word, float(text.getAttribute('y')), x, x + width
+rows = {}
+for text in svg.getElementsByTagName('text'):
+    if text.getAttribute('x') and 'rotate(-0 ' in text.getAttribute('transform'):
+        word, y, left, right = span(text)
+        rows.setdefault(round(y), []).append((left, right, word))
+for row in map(sorted, rows.values()):
+    for (_, right, word), (left, _, other) in zip(row, row[1:]):
+        assert right <= left, (word, other)
+assert words.count('persistent graph') == 3 and len(rows) > 20
+assert all(right < 10.4 * 72 for row in rows.values() for _, right, _ in row)"
 draws "$recorded/host.json" "
 for word in ('page-locked, both', 'breadth first', 'all at once', 'down, all at once, sum', 'rank'):
     assert word in words, word"
