@@ -40,6 +40,14 @@ void stream_message_start(void *what)
         receive_again(operation);
 }
 
+/* Its sender, which may wait for it, gets rid of the message, as of one that does not fit. */
+static void let_come(struct gpubind_operation *receive)
+{
+    receive->nbytes = 0;
+    receive->started = clock_seconds();
+    receive_again(receive);
+}
+
 /* Its message was announced, or another was matched with it already. */
 void stream_message_fail(void *what)
 {
@@ -49,9 +57,8 @@ void stream_message_fail(void *what)
     if (operation->kind == REQUEST_SEND && !operation->done) {
         request_complete(operation, MPI_ERR_OTHER, "the stream cannot be used");
         deferred_send_release(operation, false);
-    } else if (operation->kind == REQUEST_RECEIVE && stream_receive_cancel(operation) &&
-               match_withdraw(operation)) {
-        request_complete(operation, MPI_ERR_OTHER, "the stream cannot be used");
+    } else if (operation->kind == REQUEST_RECEIVE && stream_receive_cancel(operation)) {
+        let_come(operation);
     } else if (operation->kind == REQUEST_RECEIVE) {
         receive_again(operation);
     }

@@ -212,7 +212,8 @@ static bool has_open(const struct entries *list, struct call_range calls)
 {
     for (const struct entry *entry = list->first; entry && (int32_t)(entry->number - calls.end) < 0;
          entry = entry->next)
-        if (is_among(entry, calls) && !entry->by_stream && !(entry->wait && entry->wait->put))
+        if (is_among(entry, calls) && !entry->by_stream && !entry->reported &&
+            !(entry->wait && entry->wait->put))
             return true;
     return false;
 }
