@@ -235,14 +235,14 @@ int agent_drain(struct gpu *gpu, struct gpubind_error *err)
     return done < 0 ? -1 : 0;
 }
 
-/* true: no instance is launched that does not exit by itself. */
+/* true: no instance is launched that does not exit by itself. Where a launch has failed, those before it may be. */
 static bool agent_quiesce(struct gpu *gpu, bool wait)
 {
     struct agent *agent = gpu->agent;
 
     if (wait)
         agent_drain(gpu, NULL);
-    if (!agent || !agent->ring || agent->broken || gpu_is_dead(gpu))
+    if (!agent || !agent->ring || gpu_is_dead(gpu) || (agent->broken && gpu_is_lost(gpu)))
         return true;
     retire_instances(agent);
     return !agent->active && armed(agent) == 0;
