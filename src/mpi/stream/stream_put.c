@@ -138,23 +138,34 @@ static int launch(struct stream_queue *stream, struct put_calls *put,
     return status;
 }
 
+static int put_some(struct stream_queue *stream, struct put_calls *put, bool good,
+                    struct gpubind_error *err);
+
+/* The sends first: receivers of theirs do not wait for what the laters wait for. */
+static int put_in_two(struct stream_queue *stream, struct put_calls *put, bool good,
+                      struct gpubind_error *err)
+{
+    struct put_calls laters = {.nlaters = put->nlaters};
+    int status;
+
+    memcpy(laters.calls, put->calls + put->nsends, (size_t)put->nlaters * sizeof(void *));
+    put->nlaters = 0;
+    status = put_some(stream, put, good, err);
+    return put_some(stream, &laters, status == 0, err);
+}
+
 /* Sends and laters alone. */
 static int put_some(struct stream_queue *stream, struct put_calls *put, bool good,
                     struct gpubind_error *err)
 {
     const uint32_t before = stream->reached->value;
     const struct put_numbers numbers = take_numbers(stream, put);
-    struct put_calls sends = {.nsends = put->nsends}, others = {.nlaters = put->nlaters};
     struct stream_ops ops;
-    int status;
 
     if (fill(stream, put, &numbers, &ops))
         return launch(stream, put, &numbers, &ops, good, err);
     stream->reached->value = before;
-    memcpy(sends.calls, put->calls, (size_t)put->nsends * sizeof(void *));
-    memcpy(others.calls, put->calls + put->nsends, (size_t)put->nlaters * sizeof(void *));
-    status = put_some(stream, &sends, good, err);
-    return put_some(stream, &others, status == 0, err);
+    return put_in_two(stream, put, good, err);
 }
 
 /* Behind n that were taken before. Returns how many. */
@@ -220,15 +231,18 @@ static void forget_all(struct stream_laters *list)
 static bool put_whole(struct stream_queue *stream, int *status, struct gpubind_error *err)
 {
     const uint32_t before = stream->reached->value;
-    struct put_calls put = {.nsends = 0};
+    struct put_calls put;
     struct put_numbers numbers;
     struct stream_ops ops;
 
+    if (QUEUE_EMPTY(&stream->offers) && QUEUE_EMPTY(&stream->takes))
+        return false;
+    put.noffers = put.nlaters = put.ntakes = 0;
     put.nsends = find_all(&stream->held, put.calls, 0);
     put.noffers = find_all(&stream->offers, put.calls, all_of(&put));
     put.nlaters = find_all(&stream->laters, put.calls, all_of(&put));
     put.ntakes = find_all(&stream->takes, put.calls, all_of(&put));
-    if (put.noffers + put.ntakes == 0 || all_of(&put) > STREAM_AT_ONCE)
+    if (all_of(&put) > STREAM_AT_ONCE)
         return false;
     numbers = whole_numbers(stream, &put);
     if (!fill(stream, &put, &numbers, &ops)) {
