@@ -1,5 +1,6 @@
 /* The command line of gpubind-bench: a subcommand, --help or --version. */
 #include <mpi.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bench/lib/program.h"
@@ -75,6 +76,9 @@ int main(int argc, char **argv)
     const char *word = argc > 1 ? argv[1] : NULL;
     struct gpubind_error err;
 
+    /* Without mpirun Open MPI 4 starts a daemon of its own for MPI_Comm_spawn, and at times crashes in
+     * MPI_Finalize in the thread that talks to it. Started by mpirun, it does not look at this. */
+    setenv("OMPI_MCA_ess_singleton_isolated", "1", false);
     for (int i = 0; word && i < SUBCOMMANDS; i++)
         if (strcmp(word, subcommands[i].word) == 0)
             return run_subcommand((enum subcommand_id)i, argc - 1, argv + 1);

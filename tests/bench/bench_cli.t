@@ -212,8 +212,8 @@ killed() {
     # shellcheck disable=SC2016,SC2086 # for that shell; words
     mpi 2 sh -c 'stop=$0; "$@" & while [ ! -e "$stop" ]; do sleep 0.1; done; kill -KILL $!' \
         "$tmp/stop" gpubind-bench pt2pt $hosts --warmup 1 --measure first,latency \
-        --sizes 8,64M --iterations 10000 "$@" >"$tmp/out" 2>"$tmp/err" </dev/null &
-    for _ in $(seq 1 200); do
+        --sizes 8,64M --iterations 1000 "$@" >"$tmp/out" 2>"$tmp/err" </dev/null &
+    for _ in $(seq 1 $((200 * TEST_PATIENCE))); do
         ! grep -qE "$pattern" "$tmp/out" || break
         sleep 0.1
     done
@@ -221,8 +221,8 @@ killed() {
     wait $!
     check "a killed job has printed its first rows: $pattern" grep -qE "$pattern" "$tmp/out"
 }
-killed '^latency,mpi,hh,1,8,1,10000,' --csv
-killed '^  mpi +8 +1 +10000( +[0-9.]+){3} +- +1.000  right$'
+killed '^latency,mpi,hh,1,8,1,1000,' --csv
+killed '^  mpi +8 +1 +1000( +[0-9.]+){3} +- +1.000  right$'
 is 'in the order of the measurements' "$(grep '^[fl]' "$tmp/out" | sed 's/[,:].*//')" \
     "$(printf '%s\n' 'first message' 'first messages from new allocations' latency)"
 
