@@ -17,6 +17,7 @@ aware_stand_ins = \
 	src/aware/api/packing.c \
 	src/aware/api/partitioned.c \
 	src/aware/api/probes.c \
+	src/aware/api/sendrecv.c \
 	src/aware/api/spawn.c \
 	src/aware/api/statuses.c \
 	src/aware/api/waits.c \
@@ -27,6 +28,7 @@ aware_stand_ins = \
 aware_sources = \
 	src/aware/memory/attached.c src/aware/memory/attached.h \
 	src/aware/request/calls.c src/aware/request/calls.h \
+	src/aware/request/carried.c src/aware/request/carried.h \
 	src/aware/coll/coll_blocks.c src/aware/coll/coll_blocks.h \
 	src/aware/coll/coll_buffers.c src/aware/coll/coll_buffers.h \
 	src/aware/coll/coll_comm.c src/aware/coll/coll_comm.h \

@@ -2,7 +2,7 @@
  * or MPI's.
  *
  * The functions stand in for both MPI_ and PMPI_ names: a profiler that was loaded before us, and
- * Open MPI's Fortran functions, call PMPI_ alone. p2p.c and the other files that define them are
+ * Open MPI's Fortran functions, call PMPI_ alone. The files of src/aware/api that define them are
  * compiled twice; with AWARE_PMPI their functions get PMPI_ names, and call what is behind these. */
 #ifndef GPUBIND_AWARE_NEXT_H
 #define GPUBIND_AWARE_NEXT_H

@@ -1,4 +1,4 @@
-/* Collective calls that move data, as messages of this library between GPUs (p2p.c). All ranks have agreed
+/* Collective calls that move data, as messages of this library between GPUs (direct_send.h). All ranks have agreed
  * on it (coll_comm.h), and all data is GPU memory. Each returns an MPI error class. */
 #ifndef GPUBIND_AWARE_COLL_MOVES_H
 #define GPUBIND_AWARE_COLL_MOVES_H
