@@ -42,6 +42,22 @@ static void receive_from(int from, int round, void *gpu)
 }
 
 /* From each rank to each other one. */
+/* One message of each rank, which MPI carries, and none. */
+static void exchange(void *gpu)
+{
+    const int to = (rank + 1) % size, from = (rank + size - 1) % size;
+
+    for (int i = 0; i < NBYTES; i++)
+        bytes[i] = byte_of(rank, to, ROUNDS, i);
+    device_write(gpu, bytes, NBYTES);
+    MPI_Sendrecv_replace(gpu, NBYTES, MPI_BYTE, to, 0, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv_replace(gpu, NBYTES, MPI_BYTE, MPI_PROC_NULL, 0, MPI_PROC_NULL, 0, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
+    device_read(bytes, gpu, NBYTES);
+    for (int i = 0; i < NBYTES; i++)
+        wrong += bytes[i] != byte_of(from, rank, ROUNDS, i);
+}
+
 static void messages(void *gpu)
 {
     for (int round = 0; round < ROUNDS; round++)
@@ -52,6 +68,7 @@ static void messages(void *gpu)
                 if (rank == to && from != to)
                     receive_from(from, round, gpu);
             }
+    exchange(gpu);
     result("messages from each rank to each other one");
 }
 

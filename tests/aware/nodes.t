@@ -51,8 +51,8 @@ told() {
 }
 hosted='[0-9]* of these through host memory after all'
 told 2 4 messages 'directly within a node, by MPI between nodes' \
-    "of 15 messages from GPU memory 5 went directly, $hosted; 10 through MPI"
-told 4 4 messages 'all by MPI' "of 15 messages from GPU memory 0 went directly, $hosted; 15 through MPI"
+    "of 16 messages from GPU memory 5 went directly, $hosted; 11 through MPI"
+told 4 4 messages 'all by MPI' "of 16 messages from GPU memory 0 went directly, $hosted; 16 through MPI"
 told 2 4 broadcasts 'those of a node go directly' '2 collective calls went as direct messages, 0 by NCCL'
 
 # ---- that it is right

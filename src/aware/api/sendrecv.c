@@ -121,7 +121,7 @@ static void both_end(void *what, int code)
                               STAGED_READ | STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE); \
         if (result != MPI_SUCCESS)                                                           \
             return call_refused(comm, result);                                               \
-        carried_sent_beside(&sends, &staged, count, type, dest, sendtag, comm);              \
+        carried_sent(&sends, &staged, count, type, dest, sendtag, comm);                     \
         status = carried_status(&receives, &staged, status, &own);                           \
         result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, sendtag,  \
                         source, recvtag, comm, status);                                      \
@@ -154,7 +154,7 @@ static void both_end(void *what, int code)
             staged_end(&b[0]);                                                                   \
             return call_refused(comm, result);                                                   \
         }                                                                                        \
-        carried_sent_beside(&sends, &b[0], sendcount, sendtype, dest, sendtag, comm);            \
+        carried_sent(&sends, &b[0], sendcount, sendtype, dest, sendtag, comm);                   \
         carried_receives(&receives, &b[1], source, recvtag, comm);                               \
         result = BEHIND(name, b[0].host, (COUNT)b[0].count, b[0].type, dest, sendtag, b[1].host, \
                         (COUNT)b[1].count, b[1].type, source, recvtag, comm, request);           \
@@ -177,7 +177,7 @@ static void both_end(void *what, int code)
                               STAGED_READ | STAGED_WRITTEN | STAGED_MESSAGE | STAGED_LATER); \
         if (result != MPI_SUCCESS)                                                           \
             return call_refused(comm, result);                                               \
-        carried_sent_beside(&sends, &staged, count, type, dest, sendtag, comm);              \
+        carried_sent(&sends, &staged, count, type, dest, sendtag, comm);                     \
         carried_receives(&receives, &staged, source, recvtag, comm);                         \
         result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, sendtag,  \
                         source, recvtag, comm, request);                                     \

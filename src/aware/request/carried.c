@@ -3,19 +3,13 @@
 #include "aware/base/counts.h"
 #include "aware/request/requests.h"
 
-void carried_sent_beside(struct traced *call, const struct staged *staged, MPI_Count count,
-                         MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+void carried_sent(struct traced *call, const struct staged *staged, MPI_Count count,
+                  MPI_Datatype type, int dest, int tag, MPI_Comm comm)
 {
     direct_send_plain(count, type);
     if (traced_has_begun(call))
         traced_message(call, TRACE_SEND, call_path(staged), count, type, dest, tag, comm);
-}
-
-void carried_sent(struct traced *call, const struct staged *staged, MPI_Count count,
-                  MPI_Datatype type, int dest, int tag, MPI_Comm comm)
-{
-    carried_sent_beside(call, staged, count, type, dest, tag, comm);
-    if (staged->staged)
+    if (staged->staged && dest != MPI_PROC_NULL)
         count_one(COUNT_STAGED);
 }
 

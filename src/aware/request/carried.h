@@ -12,9 +12,6 @@
 /* MPI is about to send a staged buffer. */
 void carried_sent(struct traced *call, const struct staged *staged, MPI_Count count,
                   MPI_Datatype type, int dest, int tag, MPI_Comm comm);
-/* The same of a call that receives, too, which is not counted. */
-void carried_sent_beside(struct traced *call, const struct staged *staged, MPI_Count count,
-                         MPI_Datatype type, int dest, int tag, MPI_Comm comm);
 /* MPI is about to be given a buffer to receive in by a call that returns before the message has come. */
 void carried_receives(struct traced *call, const struct staged *staged, int source, int tag,
                       MPI_Comm comm);
