@@ -43,7 +43,7 @@ refused() {
 if [ -z "$SANITIZED" ]; then
     refused simulated ALL=1
     is 'no segment: the slower way' "$status" 0
-    check 'none go directly' grep -q 'from GPU memory 0 went directly' "$tmp/err"
+    check 'none go directly' grep -q 'from GPU memory: 0 by gpubind' "$tmp/err"
     refused 'no peers' REFUSED=gpubind-aware-data
     is 'neither GPU memory nor host memory can be mapped: the job ends' "$((status != 0))" 1
     check 'it is said why' grep -q 'from rank [01] of MPI_COMM_WORLD is lost' "$tmp/err"

@@ -73,7 +73,7 @@ tests_aware_librefuse_connect_la_LDFLAGS = -module -avoid-version -rpath /nowher
 
 # Loaded behind the library: see each.
 if HAVE_MPI
-check_LTLIBRARIES += tests/aware/libfailing.la tests/aware/libnewer.la
+check_LTLIBRARIES += tests/aware/libfailing.la tests/aware/libnewer.la tests/aware/libtakes_gpu.la
 endif
 tests_aware_libfailing_la_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_libfailing_la_SOURCES = tests/aware/failing.c
@@ -81,6 +81,8 @@ tests_aware_libfailing_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 tests_aware_libnewer_la_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_libnewer_la_SOURCES = tests/aware/newer.c
 tests_aware_libnewer_la_LDFLAGS = -module -avoid-version -rpath /nowhere
+tests_aware_libtakes_gpu_la_SOURCES = tests/aware/takes_gpu.c
+tests_aware_libtakes_gpu_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 
 # They are linked to the library where a user would preload it, so that sanitizers work.
 aware_programs = \

@@ -49,10 +49,10 @@ told() {
     is "$setting: $4" "$(sed -n "s/^gpubind: rank \([0-9]*\): $5.*/\1/p" "$tmp/err" | sort | xargs)" \
         "$(seq 0 $(($2 - 1)) | xargs)"
 }
-hosted='[0-9]* of these through host memory after all'
+hosted='of which [0-9]* were buffered in host memory'
 told 2 4 messages 'directly within a node, by MPI between nodes' \
-    "of 16 messages from GPU memory 5 went directly, $hosted; 11 through MPI"
-told 4 4 messages 'all by MPI' "of 16 messages from GPU memory 0 went directly, $hosted; 16 through MPI"
+    "16 messages from GPU memory: 5 by gpubind, $hosted; 11 were staged for MPI"
+told 4 4 messages 'all by MPI' "16 messages from GPU memory: 0 by gpubind, $hosted; 16 were staged for MPI"
 told 2 4 broadcasts 'those of a node go directly' '2 collective calls went as direct messages, 0 by NCCL'
 
 # ---- that it is right

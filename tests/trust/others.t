@@ -38,7 +38,7 @@ if [ -x "$aware" ]; then
     is '... nothing is said' "$(said_once)" 0
     start simulated 2 "$stranger" plant env GPUBIND_VERBOSE=1 "$aware" 0.3 3
     is 'a stranger in the places of ranks: the slower way' \
-        "$status $(grep -c 'planted 1' "$tmp/err" | tr 2 1) $(grep -c 'from GPU memory 0 went directly' "$tmp/err")" '0 1 2'
+        "$status $(grep -c 'planted 1' "$tmp/err" | tr 2 1) $(grep -c 'from GPU memory: 0 by gpubind' "$tmp/err")" '0 1 2'
 fi
 
 # libgpubind's sockets live as long as descriptors are passed, which is whenever a communicator is

@@ -1,6 +1,7 @@
 /* MPI_Init, MPI_Finalize, and the functions that free communicators: what this library keeps of each goes
  * with it. The application's delete callbacks are called in them, and may communicate. */
 #include "aware/api/ending.h"
+#include "aware/base/start.h"
 #include "aware/coll/coll_comm.h"
 #include "aware/request/calls.h"
 #include "aware/request/matched.h"
@@ -9,6 +10,7 @@
 static int started(int result)
 {
     if (result == MPI_SUCCESS && !is_behind) {
+        aware_tell();
         traced_open();
         ending_prepare();
         coll_start();

@@ -24,8 +24,8 @@ void counts_print(void)
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (counts[COUNT_DIRECT] + counts[COUNT_STAGED] > 0)
         fprintf(stderr,
-                "gpubind: rank %d: of %lu messages from GPU memory %lu went directly, %lu of these "
-                "through host memory after all; %lu through MPI\n",
+                "gpubind: rank %d: %lu messages from GPU memory: %lu by gpubind, of which %lu were "
+                "buffered in host memory; %lu were staged for MPI\n",
                 rank, counts[COUNT_DIRECT] + counts[COUNT_STAGED], counts[COUNT_DIRECT],
                 counts[COUNT_BUFFERED], counts[COUNT_STAGED]);
     if (counts[COUNT_MOVED] + counts[COUNT_REDUCED] > 0)

@@ -2,11 +2,14 @@
 #include "aware/base/start.h"
 
 #include <dlfcn.h>
+#include <mpi.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aware/base/next.h"
+#include "aware/base/setting.h"
 
 /* What MPI says of itself. */
 static bool mpi_is_cuda_aware(void)
@@ -32,6 +35,20 @@ bool aware_is_on(void)
                                             : !mpi_is_cuda_aware();
     atomic_store(&on, now);
     return now;
+}
+
+void aware_tell(void)
+{
+    static _Atomic int verbose = SETTING_UNKNOWN;
+    const char *mode = getenv("GPUBIND_GPU_AWARE");
+    int rank = 0;
+
+    if (aware_is_on() || (mode && strcmp(mode, "off") == 0) ||
+        !setting_switch("GPUBIND_VERBOSE", false, &verbose))
+        return;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        fprintf(stderr, "gpubind: GPU-aware steps aside: this MPI takes GPU memory by itself\n");
 }
 
 /* Open MPI's and MPICH's extension. */
