@@ -24,6 +24,7 @@ libgpubind_sources = \
 	src/mpi/api/transport_report.c src/mpi/api/transport_report.h \
 	src/mpi/base/config.c src/mpi/base/config.h \
 	src/mpi/base/log.c src/mpi/base/log.h \
+	src/mpi/base/own_mpi.c src/mpi/base/own_mpi.h \
 	src/mpi/base/modules.c src/mpi/base/modules.h \
 	src/mpi/base/nvtx_part.c src/mpi/base/nvtx_part.h \
 	src/mpi/base/trace.c src/mpi/base/trace.h \

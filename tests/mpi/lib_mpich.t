@@ -40,5 +40,35 @@ on 'network threads' 2 on_stream
 for setting in 'no peers' 'network threads'; do
     on "$setting" 2 windows_apart served
 done
+
+# ---- a program of MPICH with the library for another MPI, and the other way around
+cat >"$tmp/other.c" <<'EOF'
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return MPI_Finalize();
+}
+EOF
+libs=$top_builddir/src/mpi/.libs
+# other COMPILER LIBRARY LAUNCHER MPI
+other() {
+    run "$1" -o "$tmp/other" "$tmp/other.c" -Wl,--no-as-needed "$libs/$2.so" "-Wl,-rpath,$libs"
+    MPIRUN=$3
+    run mpi 1 "$tmp/other"
+    check "$1 with $2: fails" test "$status" -ne 0 -a "$status" -ne 124
+    is "$1 with $2: one sentence" "$(sed -n 's/^gpubind: //p' "$tmp/err" | sed 's/ with [^,]*,/ with ...,/')" "$(
+        printf %s "this program runs with ..., and is linked with the libgpubind for $4: compile it with its own"
+        echo ' (pkg-config gpubind-mpich, gpubind-openmpi)'
+    )"
+}
+if "$MPICC" --version >/dev/null 2>&1 && mpirun.openmpi --version >/dev/null 2>&1; then
+    other mpicc.mpich libgpubind "$MPIRUN" 'Open MPI'
+    other mpicc.openmpi libgpubind-mpich "$(command -v mpirun.openmpi)" "MPICH's ABI"
+else
+    skip 'the library for another MPI' 'no mpirun.openmpi'
+fi
 nothing_left 'nothing is left behind'
 done_testing

@@ -2,6 +2,7 @@
 #include "mpi/api/start.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "gpu/copy/copy_batch.h"
 #include "gpu/core/events.h"
@@ -13,6 +14,7 @@
 #include "mpi/api/transport_report.h"
 #include "mpi/base/log.h"
 #include "mpi/base/nvtx_part.h"
+#include "mpi/base/own_mpi.h"
 #include "mpi/base/trace.h"
 #include "mpi/base/trace_part.h"
 #include "mpi/core/context.h"
@@ -80,6 +82,10 @@ int library_start(struct gpubind_error *err)
     if (!library_mpi_is_up()) {
         error_set(err, "MPI is not initialised");
         return MPI_ERR_OTHER;
+    }
+    if (own_mpi_check(err) < 0) { /* no error handler of that MPI can be called */
+        fprintf(stderr, "gpubind: %s\n", err->text);
+        exit(EXIT_FAILURE);
     }
     if (settings_load(&settings, err) < 0)
         return MPI_ERR_ARG;

@@ -125,9 +125,10 @@ struct comm *library_comm(MPI_Comm user, int *result, struct gpubind_error *err)
 
     *result = MPI_ERR_COMM;
     if (phase != LIBRARY_RUNNING) {
-        error_set(err, phase == LIBRARY_OVER
-                           ? "the library has ended"
-                           : "the library has not seen MPI_Init: call gpubind_init");
+        error_set(err, phase == LIBRARY_OVER ? "the library has ended"
+                       : library_mpi_is_up()
+                           ? "the library has not seen MPI_Init: call gpubind_init"
+                           : "MPI_Init comes first");
         *result = MPI_ERR_OTHER;
         return NULL;
     }
