@@ -123,6 +123,11 @@ for n in 12 13 14 15 17; do # those of the copy agent, which is done without, am
     export GPUBIND_SIM_FAIL
     on kernels 2 on_stream_sendrecv failures
 done
+GPUBIND_SIM_FAIL=$(seq -f 'cuLaunchKernel:%g=701' -s , 12 3 24)
+on kernels 2 on_stream_refused behind
+GPUBIND_SIM_FAIL=cuStreamWriteValue32_v2:1=701
+on kernels 2 on_stream_refused apart
 unset GPUBIND_SIM_FAIL GPUBIND_SIM_RANK
+for setting in 'kernels, locks' GPU; do on "$setting" 2 on_stream_refused beside; done
 nothing_left 'nothing is left behind'
 done_testing

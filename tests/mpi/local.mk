@@ -53,6 +53,7 @@ ranks_sources = \
 	tests/mpi/on_stream_graph.c \
 	tests/mpi/on_stream_many.c \
 	tests/mpi/on_stream_mixed.c \
+	tests/mpi/on_stream_refused.c \
 	tests/mpi/on_stream_rules.c \
 	tests/mpi/on_stream_shared.c \
 	tests/mpi/on_stream_group.c tests/mpi/on_stream_sendrecv.c tests/mpi/on_stream_wide.c \

@@ -305,7 +305,7 @@ void agents_retire(void)
 
         if (agent && agent->since != 0 && seconds() - agent->since > AGENT_LINGERS)
             retire_instances(agent);
-        if (agent && agent->since != 0 && (agent->broken || gpu_is_lost(gpu)))
+        if (agent && agent->since != 0 && gpu_is_lost(gpu))
             agent->since = 0; /* its commands do not end */
         some |= agent && agent->since != 0;
     }

@@ -50,9 +50,7 @@ static void add_comes(struct stream_queue *stream, const struct put_calls *put, 
 /* The stream waits for it in this launch. */
 static struct entry offer_entry(struct stream_queue *stream, struct stream_later *offer, bool good)
 {
-    if (good)
-        stream_wait_put_later(stream, offer->wait);
-    else
+    if (!good)
         stream_wait_fail(stream, offer->wait);
     return (struct entry){.ops = offer->ops, .wait = good ? offer->wait : NULL};
 }
@@ -103,12 +101,22 @@ static struct signal_flag number_flag(const struct stream_queue *stream, uint32_
     return (struct signal_flag){stream->reached->at, number};
 }
 
+/* Where the launch ends with its offers, nobody is told of that, and their entries have begun: a number written then
+ * could be behind one that the host has written for a later call. */
+static struct signal_flag end_flag(const struct stream_queue *stream, const struct put_calls *put,
+                                   const struct put_numbers *numbers)
+{
+    if (put->noffers > 0 && numbers->end == numbers->sent)
+        return stream_no_flag;
+    return number_flag(stream, numbers->end);
+}
+
 /* What is to be put in. false: sends, and what may wait for messages, cannot be one launch. */
 static bool fill(struct stream_queue *stream, const struct put_calls *put,
                  const struct put_numbers *numbers, struct stream_ops *ops)
 {
     const struct signal_flag begin = number_flag(stream, numbers->begin);
-    const struct signal_flag end = number_flag(stream, numbers->end);
+    const struct signal_flag end = end_flag(stream, put, numbers);
     const struct stream_sends sends = {put->nsends, number_flag(stream, numbers->sent)};
     const int n = all_of(put);
     struct stream_steps steps[STREAM_AT_ONCE];
@@ -121,6 +129,15 @@ static bool fill(struct stream_queue *stream, const struct put_calls *put,
     return true;
 }
 
+/* Before the launch: from then on it may wait. */
+static void count_waits(struct stream_queue *stream, const struct put_calls *put)
+{
+    if (outgoing(put) < all_of(put))
+        stream_queue_count_waits(stream, 1);
+    for (int i = put->nsends; i < outgoing(put); i++)
+        stream_wait_put_later(stream, put->calls[i]->wait);
+}
+
 /* good: a launch before has not failed; else they do, too. */
 static int launch(struct stream_queue *stream, struct put_calls *put,
                   const struct put_numbers *numbers, const struct stream_ops *ops, bool good,
@@ -128,8 +145,7 @@ static int launch(struct stream_queue *stream, struct put_calls *put,
 {
     int status = -1;
 
-    if (outgoing(put) < all_of(put))
-        stream_queue_count_waits(stream, 1);
+    count_waits(stream, put);
     if (good)
         status = stream_put_in(stream, ops->ops, ops->n, err);
     if (status < 0)
@@ -316,11 +332,11 @@ int stream_put_laters(struct stream_queue *stream, struct gpubind_error *err)
     stream->holds = 0;
     if (!put_whole(stream, &status, err))
         status = put_outgoing(stream, true, err);
-    while (status == 0 && !QUEUE_EMPTY(&stream->laters)) {
+    while (!QUEUE_EMPTY(&stream->laters)) {
         struct put_calls put = {.nsends = 0};
 
         put.nlaters = take_some(&stream->laters, put.calls, 0);
-        status = put_some(stream, &put, true, err);
+        status = put_some(stream, &put, status == 0, err);
     }
     progress_thread_wake();
     return status;
