@@ -1,8 +1,7 @@
 /* Kernels pass numbers round a ring of GPUs: each doubles its own and puts them to the
  * next rank, with a signal; the same kernel waits for what comes and adds it up.
  *
- *     nvcc -DNDEBUG device_put.cu -o device_put $(pkg-config --cflags --libs gpubind) \
- *         $(mpicc --showme:compile --showme:link | sed 's/-pthread//')
+ *     nvcc -ccbin mpicxx -DNDEBUG device_put.cu -o device_put $(pkg-config --cflags --libs gpubind)
  *     mpirun -np 2 gpubind ./device_put
  */
 #include <cstdio>
