@@ -117,6 +117,14 @@ distribution=$python python=$tmp/modules/python3
 ln -s "$executable" "$python"
 refuses 'no matplotlib, and not the Python of the distribution' \
     ".* has no matplotlib: '$python -m pip install matplotlib' gets it$" -o "$svg" "$recorded/p2p.json"
+if [ -x /usr/bin/python3 ]; then
+    echo 'import sys
+if not sys.executable.startswith("/usr/bin/"): raise ImportError' >"$tmp/modules/matplotlib.py"
+    refuses 'no matplotlib, but that of the distribution has it' \
+        ".* has no matplotlib: /usr/bin/python3 has it, so type '/usr/bin/python3 $program ...'$" -o "$svg" "$recorded/p2p.json"
+else
+    skip 'no matplotlib, but that of the distribution has it' 'no /usr/bin/python3'
+fi
 python=$distribution
 unset PYTHONPATH
 is 'no file is left of all these' "$(ls -A "$tmp/d")" ''
