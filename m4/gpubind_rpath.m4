@@ -2,8 +2,8 @@
 #
 # What a program that is linked against the installed library needs to find it at run
 # time: nothing where the dynamic linker looks anyway, else the library's folder in the
-# program. Never fatal. After LT_INIT, which knows where the dynamic linker looks.
-# Defines PC_RPATH, for gpubind.pc.
+# program. In two words: nvcc refuses -Wl. Never fatal. After LT_INIT, which knows where the
+# dynamic linker looks. Defines PC_RPATH, for gpubind.pc.
 AC_DEFUN([GPUBIND_RPATH], [
   AC_REQUIRE([LT_INIT])
   gpubind_save_prefix=$prefix gpubind_save_exec_prefix=$exec_prefix
@@ -15,7 +15,7 @@ AC_DEFUN([GPUBIND_RPATH], [
   gpubind_searched=" /lib /usr/lib /lib64 /usr/lib64 $sys_lib_dlsearch_path_spec "
   AS_CASE([`echo "$gpubind_searched" | tr '\n\t' '  '`],
     [*" $gpubind_libdir "*|*" $gpubind_libdir/ "*], [PC_RPATH= gpubind_found=yes],
-    [PC_RPATH=' -Wl,-rpath,${libdir}' gpubind_found="no, gpubind.pc says where they are"])
+    [PC_RPATH=' -Xlinker -rpath=${libdir}' gpubind_found="no, gpubind.pc says where they are"])
   AC_MSG_RESULT([$gpubind_found])
   AC_SUBST([PC_RPATH])
 ])

@@ -52,6 +52,20 @@ is 'it links' "$status" 0
 run mpi 2 ./app
 is 'it runs' "$status $(cat "$tmp/out")" '0 got 0'
 
+# nvcc takes the words of gpubind.pc as they are, which it does not where one is -Wl,...
+mpicxx=$(printf %s "$MPICC" | sed 's/mpicc\([.][a-z]*\)\{0,1\}$/mpicxx\1/')
+nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
+if [ -n "$nvcc" ] && command -v "$mpicxx" >"$tmp/out"; then
+    cp app.c app.cu
+    # shellcheck disable=SC2046
+    limit=200 run bounded "$nvcc" -ccbin "$mpicxx" app.cu -o app_cuda $(pkg-config --cflags --libs gpubind)
+    is 'it links by nvcc' "$status" 0
+    run mpi 2 ./app_cuda
+    is 'it runs' "$status $(cat "$tmp/out")" '0 got 0'
+else
+    skip 'a program compiled by nvcc' "no nvcc, or no $mpicxx"
+fi
+
 # A program of MPICH, with its library, where they are.
 if [ -e "$library/libgpubind-mpich.so" ] && command -v mpicc.mpich >"$tmp/out" &&
     mpirun=$(command -v mpirun.mpich || command -v mpiexec.hydra); then
