@@ -36,8 +36,8 @@ static int read_self(struct run *run, struct gpubind_error *err)
         idset_clear(&facts->cpus);
     }
     if (facts->binding == BINDING_DEFAULT || facts->binding == BINDING_FREE)
-        text_add(&run->remarks, "the launcher was not told how to bind; what looks like its "
-                                "default is bound anew\n");
+        text_add(&run->remarks, "nobody told the launcher how to bind its ranks; a binding that "
+                                "looks like its default is replaced\n");
     snprintf(facts->version, sizeof facts->version, "%s", PACKAGE_VERSION);
     facts->rules_digest = options->rules_digest;
     facts->prefs = options->prefs;
