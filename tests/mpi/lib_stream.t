@@ -82,6 +82,10 @@ for setting in kernels GPU; do
     is_wanted "$setting" || continue
     is "$setting: nobody is told that the other side is gone" "$(grep -c 'cannot be passed' "$tmp/err")" 0
 done
+start kernels 2 "$program" on_stream_graph destroyed
+is 'kernels: a launch fails because the other side is gone, which is said before' "$(
+    grep -c '^gpubind: rank 0: the captured message to rank 1 with tag 8 cannot be passed: ' "$tmp/err"
+)" 1
 for setting in 'network path' 'GPU network'; do
     on "$setting" 2 on_stream refused
 done

@@ -375,7 +375,28 @@ static void unused(int rounds)
     job_result();
 }
 
-/* `ranks on_stream_graph [shorter | unreachable | unused]` */
+/* Rank 1 destroys its graph, and rank 0, which launches its own, ends as soon as that does. */
+static void destroyed(void)
+{
+    struct CUgraph_st *graph = NULL;
+
+    job_test("a graph whose other side is destroyed");
+    if (job.rank == 0)
+        usleep(100000);
+    begin(RELAXED);
+    if (job.rank == 0) {
+        gpubind_send_on_stream(from.at, LARGEST, MPI_BYTE, 1, 8, MPI_COMM_WORLD, stream);
+        launch(end());
+        cuda.cuStreamSynchronize(stream);
+        _exit(3);
+    }
+    gpubind_recv_on_stream(to.at, LARGEST, MPI_BYTE, 0, 8, MPI_COMM_WORLD, stream);
+    cuda.cuStreamEndCapture(stream, &graph);
+    cuda.cuGraphDestroy(graph);
+    pause();
+}
+
+/* `ranks on_stream_graph [shorter | unreachable | unused | destroyed]` */
 void test_on_stream_graph(void)
 {
     if (cuda.cuStreamCreate(&stream, CUDA_STREAM_NON_BLOCKING))
@@ -390,6 +411,8 @@ void test_on_stream_graph(void)
         unused(50);
         return;
     }
+    if (nargs > 0 && strcmp(arguments[0], "destroyed") == 0)
+        destroyed();
     if (nargs > 0) {
         in_vain(strcmp(arguments[0], "shorter") == 0 ? 9 : 8, arguments[0]);
         return;

@@ -21,8 +21,8 @@ struct captured_launch {
     struct exchange_deferred exchange;
     struct captured_messages messages;
     bool settled; /* its gate is open, or broken for good */
-    bool unsaid;  /* broken, which is said if it is not unused soon: */
-    double broken_at;
+    bool left;    /* by the other side: broken, if it is not unused soon */
+    double left_at;
     struct gpubind_error why;
     _Atomic bool unused; /* the graphs are gone: set by a thread of the driver's */
 };
@@ -31,11 +31,11 @@ static QUEUE_OF(struct captured_launch) launches;
 static _Atomic int unconnected;  /* channels: somebody may wait for them */
 static _Atomic bool any_changed; /* channels since launches were looked at */
 static _Atomic int any_unused;   /* launches */
-static _Atomic int any_unsaid;   /* launches */
+static _Atomic int any_left;     /* launches */
 
 bool captured_busy(void)
 {
-    return unconnected > 0 || any_changed || any_unused > 0 || any_unsaid > 0;
+    return unconnected > 0 || any_changed || any_unused > 0 || any_left > 0;
 }
 
 void captured_changed(struct channel *channel)
@@ -117,24 +117,33 @@ static int fill(struct captured_launch *launch, struct gpubind_error *err)
 static void say(struct captured_launch *launch)
 {
     warn_once(WARN_CAPTURED, "%s", launch->why.text);
-    any_unsaid -= launch->unsaid;
-    launch->unsaid = false;
+    any_left -= launch->left;
+    launch->left = false;
 }
 
-static void say_later(struct captured_launch *launch)
+static void break_later(struct captured_launch *launch)
 {
-    if (launch->unsaid)
+    if (launch->left)
         return;
-    any_unsaid++;
-    launch->unsaid = true;
-    launch->broken_at = clock_seconds();
+    any_left++;
+    launch->left = true;
+    launch->left_at = clock_seconds();
 }
 
-static void say_unsaid(void)
+/* It is said first: a launch that ends may end its program. */
+static void break_up(struct captured_launch *launch)
 {
-    for (struct captured_launch *at = launches.first; at && any_unsaid > 0; at = at->next)
-        if (at->unsaid && clock_seconds() - at->broken_at > UNUSED_AFTER)
-            say(at);
+    say(launch);
+    exchange_deferred_break(&launch->exchange, false);
+    if (!launch->settled)
+        settle(launch);
+}
+
+static void break_left(void)
+{
+    for (struct captured_launch *at = launches.first; at && any_left > 0; at = at->next)
+        if (at->left && clock_seconds() - at->left_at > UNUSED_AFTER)
+            break_up(at);
 }
 
 enum connection { CONNECTED, NOT_YET, NEVER };
@@ -176,13 +185,11 @@ static void look_at(struct captured_launch *launch)
 
     if (connection == CONNECTED && !launch->settled && fill(launch, &launch->why) < 0)
         connection = NEVER;
-    if (connection == NEVER)
-        exchange_deferred_break(&launch->exchange, false);
     if (connection == NEVER && left)
-        say_later(launch);
+        break_later(launch);
     else if (connection == NEVER)
-        say(launch);
-    if (connection != NOT_YET && !launch->settled)
+        break_up(launch);
+    else if (connection == CONNECTED && !launch->settled)
         settle(launch);
 }
 
@@ -193,7 +200,7 @@ static void free_launch(struct captured_launch *launch)
         guard(launch, -1);
     captured_release(&launch->messages);
     exchange_deferred_free(&launch->exchange);
-    any_unsaid -= launch->unsaid;
+    any_left -= launch->left;
     free(launch);
     any_unused--;
 }
@@ -208,8 +215,8 @@ void captured_progress(void)
             if (at->unused)
                 free_launch(at);
         }
-    if (any_unsaid > 0)
-        say_unsaid();
+    if (any_left > 0)
+        break_left();
     if (!any_changed)
         return;
     any_changed = false;
@@ -227,7 +234,7 @@ void captured_give_up(void)
     for (struct channel *channel = channels_first(); channel; channel = channel->next)
         captured_changed(channel);
     any_changed = false;
-    any_unused = any_unsaid = 0;
+    any_unused = any_left = 0;
 }
 
 /* ---- into the graph */
