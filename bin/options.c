@@ -20,7 +20,7 @@ static const char *get_variable(const void *context, const struct option_row *ro
 struct arguments {
     struct options *options;
     const char **values;
-    const struct option_row *planning, *other; /* see take */
+    const struct option_row *planning; /* see take */
 };
 
 static int take(void *context, const struct option_row *row, const char *value,
@@ -36,8 +36,6 @@ static int take(void *context, const struct option_row *row, const char *value,
     if (row->group == PLANNING &&
         (!arguments->planning || option_is_for(arguments->planning, ACTION_LIST)))
         arguments->planning = row;
-    else if (row->kind != OPTION_ACTION && !option_is_for(row, ACTION_DOCTOR))
-        arguments->other = row;
     if (row->kind == OPTION_ACTION && options->action != ACTION_RUN &&
         (int)options->action != row->low)
         return error_set(err, "%s cannot be combined with another action", from);
@@ -47,10 +45,43 @@ static int take(void *context, const struct option_row *row, const char *value,
     return 0;
 }
 
+/* An option that the action would ignore. Where it belongs is said, too. */
+static int refuse(const struct option_row *row, const char *value, enum action action,
+                  struct gpubind_error *err)
+{
+    const char *before = !row->argument ? "" : row->bare ? "=" : " ";
+
+    switch (action) {
+    case ACTION_CHECK:
+        return error_set(err,
+                         "--%s does not go with --check: it belongs to the gpubind before it, "
+                         "mpirun ... gpubind --%s%s%s gpubind --check",
+                         row->name, row->name, before, row->argument ? value : "");
+    case ACTION_LIST:
+        return error_set(err, "--%s does not go with --list, which places no ranks; --plan does",
+                         row->name);
+    default:
+        return error_set(err, "--%s does not go with --doctor", row->name);
+    }
+}
+
+/* Of what was given on the command line; variables are for all that gpubind does. */
+static int check_given(const struct options *options, const char *const *values,
+                       struct gpubind_error *err)
+{
+    for (int i = 0; i < option_table.nrows; i++) {
+        const struct option_row *row = &option_table.rows[i];
+
+        if (values[i] && row->group != PLANNING && !option_is_for(row, options->action))
+            return refuse(row, values[i], options->action, err);
+    }
+    return 0;
+}
+
 static int read_arguments(int argc, char **argv, struct options *options, const char **values,
                           struct gpubind_error *err)
 {
-    struct arguments arguments = {options, values, NULL, NULL};
+    struct arguments arguments = {options, values, NULL};
     const struct option_row *planning;
     int end = options_read_arguments(&option_table, ~0u, argc, argv, "gpubind --help", take,
                                      &arguments, err);
@@ -61,8 +92,8 @@ static int read_arguments(int argc, char **argv, struct options *options, const 
     if (planning && !option_is_for(planning, options->action) && options->action != ACTION_HELP)
         return error_set(err, "--%s goes with --plan%s only", planning->name,
                          option_is_for(planning, ACTION_LIST) ? ", --list and --doctor" : "");
-    if (arguments.other && options->action == ACTION_DOCTOR)
-        return error_set(err, "--%s does not go with --doctor", arguments.other->name);
+    if (check_given(options, values, err) < 0)
+        return -1;
     options->command = argv + end;
     return 0;
 }

@@ -73,6 +73,12 @@ wrong '--json' --json
 wrong '--nodes' --nodes 2
 wrong '--json goes with --plan, --list and --doctor only' --check --json
 wrong '--topology does not go with --doctor' --doctor --topology /nowhere
+wrong '--master does not go with --check: .* mpirun ... gpubind --master 0 gpubind --check$' --check --master 0
+wrong 'mpirun ... gpubind --require-gpu gpubind --check$' --require-gpu --check
+wrong 'mpirun ... gpubind --report=json gpubind --check$' --check --report=json
+wrong '--topology does not go with --check' --check --topology /nowhere
+wrong '--master does not go with --list' --list --master 0
+wrong '--visible does not go with --list' --visible all --list
 wrong '--ranks goes with --plan only' --list --json --ranks 2
 wrong '--ranks goes with --plan only' --list --ranks 2 --json
 run bounded gpubind --plan true
@@ -84,6 +90,11 @@ refused '--ranks and --ranks-file' '--ranks-file'
 wrong '--map' --map 0 --policy spread
 run bounded gpubind --check
 refused '--check without an outer gpubind' 'mpirun'
+run bounded env GPUBIND_MASTER=1 GPUBIND_VISIBLE=all GPUBIND_MPS=1 gpubind --list --topology "$demo"
+is 'variables of a job are not in the way of --list' "$status $(cat "$tmp/err")" '0 '
+run bounded env GPUBIND_REQUIRE_GPU=1 GPUBIND_TOPOLOGY="$demo" GPUBIND_VISIBLE=first \
+    gpubind gpubind --check --quiet --verbose
+is '... nor of --check' "$status $(grep -c ': ok: ' "$tmp/out")" '0 1'
 
 # The plan's own.
 plan() {

@@ -31,7 +31,7 @@ cat >"$tmp/gpubind-here" <<END
 #!/bin/sh
 export LD_LIBRARY_PATH="$tmp/lib\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}" GPUBIND_SIM_NVML="$tmp/sim"
 export HWLOC_XMLFILE="$tmp/machine.xml" HWLOC_THISSYSTEM=1
-LD_PRELOAD="$sim" exec gpubind --bind none "\$@"
+LD_PRELOAD="$sim" GPUBIND_BIND=none exec gpubind "\$@"
 END
 chmod +x "$tmp/gpubind-here"
 

@@ -15,9 +15,10 @@
 enum {
     PLAN = 1 << ACTION_PLAN,
     LIST = 1 << ACTION_LIST,
+    CHECK = 1 << ACTION_CHECK,
     DOCTOR = 1 << ACTION_DOCTOR,
     ALL = (1 << ACTIONS) - 1,
-    JOB = ALL & ~DOCTOR,
+    JOB = ALL & ~LIST & ~CHECK & ~DOCTOR,
     PLUGIN = OPTION_OF_PLUGIN,
 };
 
@@ -97,7 +98,7 @@ static const struct option_row rows[] = {
      "prefer the memory next to the rank's cores (local)", AT(rules.policy.membind)},
     {JOB | PLUGIN, PLACEMENT, OPTION_FLAG, 0, "require-gpu", NULL, NULL,
      "a node without a usable GPU is an error", AT(rules.policy.require_gpu)},
-    {JOB, PLACEMENT, OPTION_TEXT, 0, "topology", "FILE", NULL,
+    {JOB | LIST, PLACEMENT, OPTION_TEXT, 0, "topology", "FILE", NULL,
      "use a recorded machine (hwloc XML); a command then runs unbound", AT(rules.topology)},
     {JOB | PLUGIN, PROGRAM, OPTION_WORD, 0, "visible", "own|first|ordered|all", NULL,
      "GPUs that a rank sees: its own; all, its own first; all, its own at (local rank mod "
@@ -125,7 +126,7 @@ static const struct option_row rows[] = {
      "(alone: table)", .read = read_report, .bare = "table"},
     {ALL | PLUGIN, RUNNING, OPTION_FLAG, 'v', "verbose", NULL, NULL,
      "say why, too", AT(verbose)},
-    {JOB | PLUGIN, RUNNING, OPTION_FLAG, 'q', "quiet", NULL, NULL,
+    {JOB | LIST | CHECK | PLUGIN, RUNNING, OPTION_FLAG, 'q', "quiet", NULL, NULL,
      "no notices, errors only", AT(quiet)},
     {PLAN | LIST | DOCTOR, PLANNING, OPTION_FLAG, 0, "json", NULL, NULL,
      "one JSON object a node, one node a line", AT(json)},
