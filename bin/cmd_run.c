@@ -188,6 +188,22 @@ static void add_equals_sign(char *const *command, struct gpubind_error *err)
     }
 }
 
+/* "gpubind mpirun ./app": what was meant is the other order. */
+static void note_launcher(const struct run *run)
+{
+    const char *command = run->options->command[0];
+    struct text note = {0};
+
+    if (run->options->quiet || run->world.size != 1 || !program_is_launcher(command))
+        return;
+    text_add(&note,
+             "%s is started as one rank, and all ranks that it starts share the GPU and cores of "
+             "that one; write %s ... gpubind ./app\n",
+             command, command);
+    say_lines(note.bytes);
+    text_clear(&note);
+}
+
 int cmd_run(const struct options *given)
 {
     struct options options = *given;
@@ -211,6 +227,8 @@ int cmd_run(const struct options *given)
     else
         plugin_plan_forget(run.plugin);
     directives = agree(&run, &size);
+    if (directives)
+        note_launcher(&run);
     status = directives ? become(&options, program, directives, size) : EXIT_OWN;
     free(directives);
     return status;

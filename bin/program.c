@@ -15,6 +15,20 @@ int program_refusal(const char *command, int error, struct gpubind_error *err)
     return error == ENOENT || error == ENOTDIR ? 127 : 126;
 }
 
+bool program_is_launcher(const char *command)
+{
+    static const char *const launchers[] = {
+        "mpirun",          "mpiexec",      "mpiexec.hydra", "mpirun.openmpi",
+        "mpiexec.openmpi", "mpirun.mpich", "mpiexec.mpich", "orterun",
+        "prterun",         "srun",         "jsrun"};
+    const char *slash = strrchr(command, '/');
+
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+        if (strcmp(slash ? slash + 1 : command, launchers[i]) == 0)
+            return true;
+    return false;
+}
+
 /* 0, or the errno with which this path cannot be executed. */
 static int try_path(const char *path)
 {

@@ -3,6 +3,7 @@
 #define GPUBIND_BIN_PROGRAM_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 #include "core/base/error.h"
 
@@ -12,5 +13,8 @@ int program_find(const char *command, char path[PATH_MAX], struct gpubind_error 
 
 /* The exit status and the sentence for an errno of exec. */
 int program_refusal(const char *command, int error, struct gpubind_error *err);
+
+/* Whether the command is one that starts ranks, with or without a folder. */
+bool program_is_launcher(const char *command);
 
 #endif

@@ -134,4 +134,21 @@ run bounded env RANK=5 WORLD_SIZE=8 LOCAL_RANK=3 SLURM_PROCID=2 PMI_RANK=1 \
 is 'single names that many set make no launcher' "$status $(cat "$tmp/out" "$tmp/err")" '0 gpu 0'
 run bounded gpubind -v --topology "$demo" true
 check 'no launcher: said with -v' grep -q '^gpubind: .*no launcher' "$tmp/err"
+
+# The wrong order: the launcher becomes a program of one rank.
+mkdir "$tmp/bin"
+for name in mpirun mpiexec mpiexec.hydra prterun srun; do
+    printf '#!/bin/sh\necho ran\n' >"$tmp/bin/$name"
+    chmod +x "$tmp/bin/$name"
+    run bounded env "PATH=$tmp/bin:$PATH" gpubind --topology "$demo" "$name" -np 2 ./app
+    is "gpubind $name: a notice, and it goes on" "$status $(cat "$tmp/out" "$tmp/err")" "0 ran
+gpubind: $name is started as one rank, and all ranks that it starts share the GPU and cores of that one; write $name ... gpubind ./app"
+done
+run bounded gpubind --topology "$demo" "$tmp/bin/mpirun" ./app
+is '... in a folder' "$(grep -c 'mpirun is started as one rank' "$tmp/err")" 1
+run bounded env OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0 \
+    OMPI_COMM_WORLD_LOCAL_SIZE=1 gpubind --topology "$demo" "$tmp/bin/mpirun" ./app
+is '... no notice where a rank of several starts jobs' "$status $(cat "$tmp/out" "$tmp/err")" '0 ran'
+run bounded gpubind --quiet --topology "$demo" "$tmp/bin/mpirun" ./app
+is '... nor with --quiet' "$status $(cat "$tmp/out" "$tmp/err")" '0 ran'
 done_testing
