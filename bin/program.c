@@ -9,9 +9,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* 0, or the errno with which this path cannot be executed. */
+static int try_path(const char *path)
+{
+    struct stat status;
+
+    if (stat(path, &status) < 0)
+        return errno;
+    if (S_ISDIR(status.st_mode))
+        return EISDIR;
+    return access(path, X_OK) == 0 ? 0 : errno;
+}
+
+/* Launchers look for a program in the current folder, too, where PATH has none; execvp does not. */
+static bool is_here(const char *command)
+{
+    return *command && !strchr(command, '/') && try_path(command) == 0;
+}
+
 int program_refusal(const char *command, int error, struct gpubind_error *err)
 {
-    error_set(err, "cannot run %s: %s", command, strerror(error));
+    if (error == ENOENT && is_here(command))
+        error_set(err, "cannot run %s: %s; it is not in PATH: ./%s names the file of this folder",
+                  command, strerror(error), command);
+    else
+        error_set(err, "cannot run %s: %s", command, strerror(error));
     return error == ENOENT || error == ENOTDIR ? 127 : 126;
 }
 
@@ -27,18 +49,6 @@ bool program_is_launcher(const char *command)
         if (strcmp(slash ? slash + 1 : command, launchers[i]) == 0)
             return true;
     return false;
-}
-
-/* 0, or the errno with which this path cannot be executed. */
-static int try_path(const char *path)
-{
-    struct stat status;
-
-    if (stat(path, &status) < 0)
-        return errno;
-    if (S_ISDIR(status.st_mode))
-        return EISDIR;
-    return access(path, X_OK) == 0 ? 0 : errno;
 }
 
 /* As execvp looks: the first that can be run, and a refusal only when there is

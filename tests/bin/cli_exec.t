@@ -34,6 +34,17 @@ cannot() {
 cannot 'a missing program' "$tmp/missing" 127
 cannot 'a missing program, sought in PATH' no-such-program-anywhere 127
 cannot 'an empty word' '' 127
+# In this folder, where mpirun would find it.
+printf '#!/bin/sh\n' >"$tmp/here"
+: >"$tmp/no-program"
+chmod +x "$tmp/here"
+run bounded sh -c 'cd "$1" && shift && exec "$@"' - "$tmp" $gpubind here
+refused 'a program of this folder, not in PATH' \
+    'cannot run here: No such file or directory; it is not in PATH: ./here names the file of this folder$' 127
+for name in no-program folder; do
+    run bounded sh -c 'cd "$1" && shift && exec "$@"' - "$tmp" $gpubind $name
+    refused "... $name is no program" "cannot run $name: No such file or directory$" 127
+done
 for words in '--report json' '--gpu-aware on'; do
     # shellcheck disable=SC2086 # words
     run bounded $gpubind $words true
