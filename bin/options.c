@@ -1,6 +1,7 @@
 /* Reads the command line and the environment of gpubind; the text of --help. */
 #include "bin/options.h"
 
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ struct arguments {
     struct options *options;
     const char **values;
     const struct option_row *planning; /* see take */
+    bool taking;                       /* what take was given last has not been taken */
 };
 
 static int take(void *context, const struct option_row *row, const char *value,
@@ -30,6 +32,7 @@ static int take(void *context, const struct option_row *row, const char *value,
     struct options *options = arguments->options;
     char from[64];
 
+    arguments->taking = true;
     snprintf(from, sizeof from, "--%s", row->name);
     /* Checked at the end, when the action is known. Of options for --plan, one that goes with
      * no other action is reported first. */
@@ -42,6 +45,7 @@ static int take(void *context, const struct option_row *row, const char *value,
     if (option_set(row, value, from, options, err) < 0)
         return -1;
     arguments->values[row - option_table.rows] = value ? value : "1";
+    arguments->taking = false;
     return 0;
 }
 
@@ -78,14 +82,30 @@ static int check_given(const struct options *options, const char *const *values,
     return 0;
 }
 
+/* After an option that is not known: the number of ranks, which is the launcher's, stands behind gpubind. Of a
+ * word of several letters, getopt leaves the first that it does not know in optopt, and has not gone past it. */
+static void explain_launchers(char *const *argv, struct gpubind_error *err)
+{
+    static const char *const names[] = {"-np", "-n", "--np", "--n"};
+    const bool inside = optopt == 'n' && argv[optind] && strcmp(argv[optind], names[0]) == 0;
+    char *const *word = &argv[inside ? optind : optind - 1];
+
+    for (int i = 0; i < 4; i++)
+        if (strcmp(*word, names[i]) == 0)
+            error_set(err, "%s is an option of mpirun: mpirun %s %s gpubind ./app", *word, *word,
+                      word[1] ? word[1] : "N");
+}
+
 static int read_arguments(int argc, char **argv, struct options *options, const char **values,
                           struct gpubind_error *err)
 {
-    struct arguments arguments = {options, values, NULL};
+    struct arguments arguments = {options, values, NULL, false};
     const struct option_row *planning;
     int end = options_read_arguments(&option_table, ~0u, argc, argv, "gpubind --help", take,
                                      &arguments, err);
 
+    if (end < 0 && !arguments.taking)
+        explain_launchers(argv, err);
     if (end < 0)
         return -1;
     planning = arguments.planning;

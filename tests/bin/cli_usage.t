@@ -23,6 +23,15 @@ wrong "'--frobnicate=1'" --frobnicate=1
 wrong "'-x'" -x
 wrong "'-x'" -vx
 wrong "'-Z'" -Zreport
+# What is the launcher's.
+for option in -np -n --np --n; do
+    wrong "^gpubind: $option is an option of mpirun: mpirun $option 2 gpubind ./app$" -v $option 2 ./app
+done
+run bounded gpubind --report -np
+refused '-np alone' 'mpirun -np N gpubind ./app$'
+wrong "--smt: '-np' is not a number" --smt -np
+wrong "'-n'" -nv
+wrong "'--report=csv'\|--report: 'csv'" --report=csv -np 2
 wrong "--report: 'csv' is none of table|json" --report=csv
 wrong '--quiet' --quiet=
 
