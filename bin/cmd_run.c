@@ -40,6 +40,7 @@ static int read_self(struct run *run, struct gpubind_error *err)
                                 "looks like its default is replaced\n");
     snprintf(facts->version, sizeof facts->version, "%s", PACKAGE_VERSION);
     facts->rules_digest = options->rules_digest;
+    snprintf(facts->given, sizeof facts->given, "%s", options->rules_given);
     facts->prefs = options->prefs;
     facts->report = options->report;
     facts->verbose = options->verbose;

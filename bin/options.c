@@ -143,6 +143,7 @@ int options_read(int argc, char **argv, struct options *options, struct gpubind_
         options_take_rest(options, values, get_variable, NULL, NULL, err) < 0)
         return -1;
     options->rules_digest = options_digest(values, PLACEMENT);
+    options_say(values, PLACEMENT, options->rules_given, sizeof options->rules_given);
     options->settings_digest = options_digest(values, PROGRAM);
     options->timeout_given = options_given(values, "timeout");
     if (check_command(options, err) < 0)

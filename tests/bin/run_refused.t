@@ -35,7 +35,20 @@ recorded 'more GPUs a rank than there are' 'GPU' --gpus-per-rank 5
 no 'no GPU where one is required' 'no usable GPU' --topology "$machines/nogpu-2p8c.xml" --require-gpu echo ran
 
 run mpi 4 sh -c 'exec gpubind --topology "$0" --smt $((${OMPI_COMM_WORLD_RANK:-$PMI_RANK} / 2 + 1)) echo ran' "$demo"
-refused 'options that differ from rank to rank' 'different'
+refused 'options that differ from rank to rank' 'different placement options: --smt [12] and --smt [12]$'
+# differ DESCRIPTION PATTERN OPTION...: rank 0 of two is given these, the other one --overflow idle.
+differ() {
+    what=$1 pattern=$2
+    shift 2
+    # shellcheck disable=SC2016 # each rank expands it
+    run mpi 2 sh -c '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 0 ] || set --
+        exec gpubind --topology "$0" --overflow idle "$@" true' "$demo" "$@"
+    refused "$what" "were given different placement options$pattern\$"
+}
+differ 'an option that one rank alone has' ': \(--master 0 and no --master\|no --master and --master 0\)' --master 0
+differ '... a flag' ': \(--require-gpu and no --require-gpu\|no --require-gpu and --require-gpu\)' --require-gpu
+differ '... another value' ': --overflow \(share and --overflow idle\|idle and --overflow share\)' --overflow share
+differ 'a long value' ': .*--map 17:00.0,17:00.0,17:00.0,17:00.0\.\.\..*' --map 17:00.0,17:00.0,17:00.0,17:00.0,17:00.0
 run mpi 4 env OMPI_COMM_WORLD_LOCAL_RANK=0 MPI_LOCALRANKID=0 gpubind --topology "$demo" echo ran
 refused 'one local rank for all' 'local rank 0'
 

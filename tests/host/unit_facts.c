@@ -81,9 +81,39 @@ static void test_sizes(void)
     free(list);
 }
 
+/* What is said of two ranks that were given these. */
+static const char *difference(const char *a, const char *b)
+{
+    struct facts one, other;
+
+    start(&one);
+    start(&other);
+    other.local = 1;
+    one.rules_digest = a != NULL;
+    other.rules_digest = b != NULL;
+    snprintf(one.given, sizeof one.given, "%s", a ? a : "");
+    snprintf(other.given, sizeof other.given, "%s", b ? b : "");
+    tap_ok(facts_refuse_difference(&one, &other, &err) < 0, "it is refused");
+    return err.text + strlen("local ranks 0 and 1 were given different placement options");
+}
+
+static void test_differences(void)
+{
+    tap_is(difference("--master 0\n--smt 1\n", "--master 0\n--smt 2\n"), ": --smt 1 and --smt 2",
+           "another value");
+    tap_is(difference("--map 0\n", "--map 0\n--require-gpu\n"),
+           ": no --require-gpu and --require-gpu", "an option that the second rank alone has");
+    tap_is(difference("--gpus-per-rank 2\n", NULL), ": --gpus-per-rank 2 and no --gpus-per-rank",
+           "a rank without options");
+    tap_is(difference("--bind core\n", ""), "", "options for which there was no room");
+    tap_is(difference("--map a...\n", "--map a...\n"), "", "values that differ further on");
+    tap_is(difference("--smt 1", "--smt 1\n"), "", "a last line without an end");
+}
+
 int main(void)
 {
     test_round_trip();
+    test_differences();
     test_sizes();
     return tap_done();
 }

@@ -89,6 +89,27 @@ uint64_t options_digest(const char *const *values, enum group last)
     return digest;
 }
 
+void options_say(const char *const *values, enum group last, char *lines, size_t size)
+{
+    struct text text = {0};
+
+    for (int i = 0; i < option_table.nrows; i++) {
+        const struct option_row *row = &option_table.rows[i];
+        char value[32];
+
+        if (!values[i] || row->group > (int)last)
+            continue;
+        text_copy(value, sizeof value, values[i]);
+        if (row->kind == OPTION_FLAG && strcmp(value, "1") == 0)
+            text_add(&text, "--%s\n", row->name);
+        else
+            text_add(&text, "--%s %s%s\n", row->name, value,
+                     strlen(values[i]) < sizeof value ? "" : "...");
+    }
+    snprintf(lines, size, "%s", text.length < size && text.bytes ? text.bytes : "");
+    text_clear(&text);
+}
+
 bool option_is_off(const char *value)
 {
     static const char *const off_words[] = {"off", "0", "no", "false"};

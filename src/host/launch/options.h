@@ -28,7 +28,8 @@ struct options {
     enum action action;
     struct rules rules;
     struct prefs prefs;
-    uint64_t rules_digest;    /* of what all ranks of a node must agree on */
+    uint64_t rules_digest; /* of what all ranks of a node must agree on */
+    char rules_given[FACTS_GIVEN];
     uint64_t settings_digest; /* of that and of what the program is to see; 0: all are defaults */
     const char *launcher;
     int timeout_s;
@@ -85,6 +86,9 @@ bool options_given(const char *const *values, const char *name);
 
 /* Of everything given in the groups up to last; 0 when nothing was. */
 uint64_t options_digest(const char *const *values, enum group last);
+
+/* The same for sentences: a line for each option, long values cut; empty where there is no room for all. */
+void options_say(const char *const *values, enum group last, char *lines, size_t size);
 
 /* Whether a value of GPUBIND switches gpubind off; NULL does not. */
 bool option_is_off(const char *value);

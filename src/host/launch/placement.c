@@ -88,8 +88,7 @@ static int check_facts(const struct facts *facts, int n, struct gpubind_error *e
             return error_set(err, "local ranks %d and %d run different versions of gpubind",
                              facts[0].local, facts[i].local);
         if (facts[i].rules_digest != facts[0].rules_digest)
-            return error_set(err, "local ranks %d and %d were given different placement options",
-                             facts[0].local, facts[i].local);
+            return facts_refuse_difference(&facts[0], &facts[i], err);
         for (int j = 0; j < i; j++)
             if (facts[i].local == facts[j].local)
                 return error_set(err, "two processes say that they are local rank %d",

@@ -31,13 +31,17 @@ int rules_check_masters(const struct rules *rules, int size, struct gpubind_erro
 /* How --report says who got what. */
 enum report_form { REPORT_TABLE = 1, REPORT_JSON = 2 };
 
+/* Room for the placement options that a rank was given. */
+#define FACTS_GIVEN 368
+
 /* What the leader needs to know of one rank; sent between processes of one build as it is, with the
  * values of visible behind it. */
 struct facts {
     char version[24];
     int rank, local;
-    bool unnumbered; /* local is to follow from the order of ranks */
-    uint64_t rules_digest;
+    bool unnumbered;           /* local is to follow from the order of ranks */
+    uint64_t rules_digest;     /* 0: no placement options were given */
+    char given[FACTS_GIVEN];   /* them by options_say; empty, too, where they do not fit */
     struct idset cpus;         /* that it may use; empty: all of the node */
     struct idset allowed_cpus; /* before its launcher bound it */
     enum binding_origin binding;
@@ -87,6 +91,10 @@ int facts_check(const void *bytes, size_t size, struct gpubind_error *err);
 
 /* The facts of a message that was checked. visible points into it. */
 void facts_unpack(const struct rendezvous_message *message, struct facts *facts);
+
+/* Says in what the placement options of two ranks differ. Returns -1. */
+int facts_refuse_difference(const struct facts *a, const struct facts *b,
+                            struct gpubind_error *err);
 
 /* Loads the node. The caller clears, also after a failure. */
 int placement_load(struct placement *placement, const struct rules *rules, const char *topology,

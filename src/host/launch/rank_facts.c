@@ -84,6 +84,66 @@ void facts_unpack(const struct rendezvous_message *message, struct facts *facts)
     }
 }
 
+/* ---- options that differ */
+
+/* The line of the option that LINE begins with; NULL: it is none of LINES. */
+static const char *find_option(const char *lines, const char *line)
+{
+    const size_t length = strcspn(line, " \n");
+
+    while (*lines && (strncmp(lines, line, length) != 0 || strcspn(lines, " \n") != length)) {
+        lines += strcspn(lines, "\n");
+        lines += *lines == '\n';
+    }
+    return *lines ? lines : NULL;
+}
+
+/* The first line of A that is none of B's. */
+static const char *first_difference(const char *a, const char *b)
+{
+    while (*a) {
+        const char *other = find_option(b, a);
+        const size_t length = strcspn(a, "\n");
+
+        if (!other || strcspn(other, "\n") != length || strncmp(other, a, length) != 0)
+            return a;
+        a += length;
+        a += *a == '\n';
+    }
+    return NULL;
+}
+
+/* An option as a rank was given it. */
+static void add_given(const char *lines, const char *line, struct text *text)
+{
+    const char *own = find_option(lines, line);
+
+    if (own)
+        text_add(text, "%.*s", (int)strcspn(own, "\n"), own);
+    else
+        text_add(text, "no %.*s", (int)strcspn(line, " \n"), line);
+}
+
+int facts_refuse_difference(const struct facts *a, const struct facts *b, struct gpubind_error *err)
+{
+    const bool known = (a->given[0] || !a->rules_digest) && (b->given[0] || !b->rules_digest);
+    const char *line = known ? first_difference(a->given, b->given) : NULL;
+    struct text text = {0};
+
+    if (known && !line)
+        line = first_difference(b->given, a->given);
+    if (line) {
+        text_add(&text, ": ");
+        add_given(a->given, line, &text);
+        text_add(&text, " and ");
+        add_given(b->given, line, &text);
+    }
+    error_set(err, "local ranks %d and %d were given different placement options%s", a->local,
+              b->local, text.bytes ? text.bytes : "");
+    text_clear(&text);
+    return -1;
+}
+
 /* ---- checks: the sender is a process of the same user, not necessarily of this build */
 
 static bool is_text(const char *text, size_t size)
@@ -100,6 +160,7 @@ static bool is_bool(const bool *flag)
 static bool has_good_texts(const struct facts *facts)
 {
     return is_text(facts->planned_gpus, sizeof facts->planned_gpus) &&
+           is_text(facts->given, sizeof facts->given) &&
            is_text(facts->failure, sizeof facts->failure) &&
            is_text(facts->unknown, sizeof facts->unknown);
 }
