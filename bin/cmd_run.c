@@ -144,6 +144,14 @@ static int apply_gpu_aware(const struct options *options, const char *program, s
     return status;
 }
 
+/* The libraries look at the variable alone. */
+static int pass_verbose(const struct options *options, struct gpubind_error *err)
+{
+    if (options->verbose && setenv("GPUBIND_VERBOSE", "1", 1) < 0)
+        return error_set(err, "out of memory");
+    return 0;
+}
+
 static int become(const struct options *options, const char *program, const char *directives,
                   size_t size)
 {
@@ -152,7 +160,7 @@ static int become(const struct options *options, const char *program, const char
     int status;
 
     if (directives_apply(directives, size, &notes, &err) < 0 ||
-        apply_gpu_aware(options, program, &notes, &err) < 0)
+        apply_gpu_aware(options, program, &notes, &err) < 0 || pass_verbose(options, &err) < 0)
         return fail(&err);
     if (!options->quiet)
         say_lines(notes.bytes);

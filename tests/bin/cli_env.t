@@ -87,6 +87,12 @@ is 'no NCCL_IB_HCA' "$(ranks 1 "$demo" '${NCCL_IB_HCA-unset}' --nic ucx)" '0: un
 is '--omp none' "$(ranks 1 "$demo" '${OMP_NUM_THREADS-unset} ${OMP_PLACES-unset}' --omp none)" \
     '0: unset unset'
 
+# For gpubind's libraries in the program.
+is '--verbose is passed on' "$(ranks 1 "$demo" '${GPUBIND_VERBOSE-unset}' --verbose 2>&1 | grep '^0:')" '0: 1'
+is '... and no more than that' "$(ranks 1 "$demo" '${GPUBIND_VERBOSE-unset}')" '0: unset'
+is '... also over the variable' "$(GPUBIND_VERBOSE=0 ranks 1 "$demo" '$GPUBIND_VERBOSE' --verbose 2>&1 | grep '^0:')" '0: 1'
+is '... which is left alone without' "$(GPUBIND_VERBOSE=0 ranks 1 "$demo" '$GPUBIND_VERBOSE')" '0: 0'
+
 # A list that is the same for all ranks says which GPUs there are; lists that differ
 # are somebody's binding.
 # On this machine, which pretends to have GPUs.

@@ -36,6 +36,8 @@ check '--gpu-aware=off wins, and the program is on its own' test "$status" != 0
 unset GPUBIND_GPU_AWARE
 gpu_aware '' "$tmp/app"
 check 'without the option, likewise' test "$status" != 0
+gpu_aware '--gpu-aware --verbose' "$tmp/app"
+is '--verbose: each rank tells how its messages went' "$status $(grep -c 'messages from GPU memory' "$tmp/err")" '0 2'
 gpu_aware --gpu-aware sh -c "exec '$tmp/app'"
 is 'a script' "$status $(cat "$tmp/out")" "0 $right"
 # Some ranks without it, which pass host memory alone.
