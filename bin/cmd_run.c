@@ -197,18 +197,22 @@ static void add_equals_sign(char *const *command, struct gpubind_error *err)
     }
 }
 
-/* "gpubind mpirun ./app": what was meant is the other order. */
-static void note_launcher(const struct run *run)
+/* Of jobs of one rank each, where one of several was meant: "gpubind mpirun ./app", the wrong order, and a program of
+ * another MPI than the launcher's. Once a node. */
+static void note_job(const struct run *run, const char *program)
 {
     const char *command = run->options->command[0];
     struct text note = {0};
 
-    if (run->options->quiet || run->world.size != 1 || !program_is_launcher(command))
+    if (run->options->quiet || run->world.local != 0)
         return;
-    text_add(&note,
-             "%s is started as one rank, and all ranks that it starts share the GPU and cores of "
-             "that one; write %s ... gpubind ./app\n",
-             command, command);
+    if (run->world.size != 1)
+        gpu_aware_note_launcher(run->world.launcher, program, &note);
+    else if (program_is_launcher(command))
+        text_add(&note,
+                 "%s is started as one rank, and all ranks that it starts share the GPU and cores "
+                 "of that one; write %s ... gpubind ./app\n",
+                 command, command);
     say_lines(note.bytes);
     text_clear(&note);
 }
@@ -237,7 +241,7 @@ int cmd_run(const struct options *given)
         plugin_plan_forget(run.plugin);
     directives = agree(&run, &size);
     if (directives)
-        note_launcher(&run);
+        note_job(&run, program);
     status = directives ? become(&options, program, directives, size) : EXIT_OWN;
     free(directives);
     return status;

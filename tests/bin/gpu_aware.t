@@ -123,6 +123,39 @@ else
     skip 'another MPI' 'no objdump'
 fi
 
+# A program of another family of MPIs than the launcher's, with and without the option.
+echo 'int MPI_Init;' >"$tmp/mpi.c"
+open_mpi='OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_LOCAL_SIZE=1'
+hydra_rank='PMI_RANK=0 PMI_SIZE=2 MPI_LOCALRANKID=0 MPI_LOCALNRANKS=1'
+# needing NAME FAMILY OTHER: a program that needs it under the launchers of both.
+needing() {
+    ${CC:-cc} -shared -fPIC "-Wl,-soname,$1" -o "$tmp/$1" "$tmp/mpi.c"
+    ${CC:-cc} -o "$tmp/of_family" "$tmp/other.c" -Wl,--no-as-needed,-rpath,"$tmp" "$tmp/$1"
+    case $2 in Open*) own=$open_mpi other=$hydra_rank ;; *) own=$hydra_rank other=$open_mpi ;; esac
+    # shellcheck disable=SC2086 # words
+    run bounded env $other gpubind $on_gpus "$tmp/of_family"
+    is "$1 under a launcher of $3" "$status $(cat "$tmp/err")" "0 gpubind: $tmp/of_family needs $1 of $2, and a launcher of \
+$3 starts it: each rank may be a job of its own; use the mpiexec of its own MPI"
+    # shellcheck disable=SC2086
+    run bounded env $own gpubind $on_gpus "$tmp/of_family"
+    is "$1 under its own" "$status $(cat "$tmp/err")" '0 '
+}
+needing libmpi.so.40 'Open MPI' "MPICH's family"
+needing libmpi.so.12 "MPICH's family" 'Open MPI'
+needing libmpich.so.12 "MPICH's family" 'Open MPI'
+for words in --quiet '--launcher none'; do
+    # shellcheck disable=SC2086
+    run bounded env $open_mpi gpubind $words $on_gpus "$tmp/of_family"
+    is "... with $words nothing is said" "$status $(cat "$tmp/err")" '0 '
+done
+run bounded env SLURM_JOB_ID=1 SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_LOCALID=0 \
+    SLURM_STEP_TASKS_PER_NODE=1 SLURM_NODEID=0 gpubind $on_gpus "$tmp/of_family"
+is '... nor under a launcher of any MPI' "$status $(cat "$tmp/err")" '0 '
+# shellcheck disable=SC2086
+run mpi 2 gpubind $on_gpus "$tmp/of_family"
+is '... and of two ranks, one says it' "$(grep -c 'may be a job of its own' "$tmp/err")" \
+    "$("$MPIRUN" --version 2>&1 | grep -c 'Open MPI\|OpenRTE' | sed 's/^[1-9].*/1/')"
+
 # A library for each MPI that configure found; what the program needs says which, else the launcher.
 mpich=$top_builddir/src/aware/.libs/libgpubind-aware-mpich.so.0
 case $mine in libmpi.so.40) ;; *) mpich= ;; esac

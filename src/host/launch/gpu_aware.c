@@ -211,6 +211,23 @@ static int preload(const char *path, const char *mode, char *const *env, struct 
     return 0;
 }
 
+void gpu_aware_note_launcher(const char *launcher, const char *program, struct text *notes)
+{
+    static const char *const names[] = {[OPEN_MPI] = "Open MPI", [MPICH] = "MPICH's family"};
+    const bool of_mpich = strcmp(launcher, "hydra") == 0 || strcmp(launcher, "mvapich") == 0;
+    const enum family family = of_mpich ? MPICH : OPEN_MPI;
+    struct mpi its;
+
+    if (!of_mpich && strcmp(launcher, "openmpi") != 0)
+        return;
+    read_mpi(program, &its);
+    if (its.family != family && (its.family == OPEN_MPI || its.family == MPICH))
+        text_add(notes,
+                 "%s needs %s of %s, and a launcher of %s starts it: each rank may be a job of its "
+                 "own; use the mpiexec of its own MPI\n",
+                 program, its.name, names[its.family], names[family]);
+}
+
 bool gpu_aware_knows_launcher(char *const *env)
 {
     return find_launcher(env) < sizeof launchers / sizeof *launchers;

@@ -24,6 +24,10 @@ int gpu_aware_environment(enum gpu_aware mode, const char *program, char *const 
                           struct env_list *list, struct text *outcome, bool *aside,
                           struct gpubind_error *err);
 
+/* Notes a program that is linked to the MPI of another family than the launcher's, which is called as in struct
+ * world. Reads the program's headers alone. */
+void gpu_aware_note_launcher(const char *launcher, const char *program, struct text *notes);
+
 /* Whether env says of which MPI the launcher is: the MPI of a program that is not known. */
 bool gpu_aware_knows_launcher(char *const *env);
 
