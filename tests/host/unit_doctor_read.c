@@ -130,6 +130,11 @@ static void reads_sound(void)
     doctor_clear(&report);
 }
 
+/* The first region of a GPU from Hopper on: of 64 bits, 16 MiB. */
+#define HOPPER                                                \
+    "cd sys/bus/pci/devices/0000:10:00.0; >resource printf '" \
+    "0x9e0a2000000 0x9e0a2ffffff 0x14220c\\n0 0 0\\n"
+
 /* What one change makes of one check. */
 /* clang-format off */
 static const struct {
@@ -193,6 +198,11 @@ static const struct {
     {"numa-balancing", "echo 1 >proc/sys/kernel/numa_balancing", DOCTOR_FOUND, "numa_balancing: 1"},
     {"numa-balancing", "rm proc/sys/kernel/numa_balancing", DOCTOR_UNKNOWN, "cannot be read"},
     {"bar1", "rm sys/bus/pci/devices/0000:10:00.0/resource", DOCTOR_UNKNOWN, "NVML"},
+    {"bar1", HOPPER "0x9c000000000 0x9cfffffffff 0x14220c\\n0 0 0\\n0x9e0a0000000 0x9e0a1ffffff 0x14220c\\n'",
+     DOCTOR_UNKNOWN, "0000:10:00.0/resource: BAR1 of 65536 MiB"},
+    {"bar1", HOPPER "0 0 0\\n0 0 0\\n0 0 0\\n'", DOCTOR_UNKNOWN, "0000:10:00.0/resource: BAR1 of 0 MiB"},
+    {"bar1", HOPPER "0x9e040000000 0x9e07fffffff 0x14220c\\n0 0 0\\n0x9c000000000 0x9d7ffffffff 0x14220c\\n'",
+     DOCTOR_UNKNOWN, "0000:10:00.0/resource: BAR1 of 98304 MiB"},
     {"shm", "sed -i 's/tmpfs rw/tmpfs ro/' proc/self/mounts", DOCTOR_FOUND, "may not be written to"},
     {"numa", "rm -r sys/devices/system", DOCTOR_UNKNOWN, "/sys/devices/system/node"},
     {"iommu", "echo DMA-FQ >sys/bus/pci/devices/0000:10:00.0/iommu_group/type", DOCTOR_FOUND,

@@ -58,23 +58,42 @@ static int read_acs(const char *root, const char *pci)
     return -2;
 }
 
-#define RESOURCE_BAR1 1
+/* The kernel's include/linux/ioport.h. */
+#define IORESOURCE_MEM_64 0x00100000ull
 
-/* Kernel, PCI in sysfs: a line for each region, its first and last address and its flags. */
+/* Kernel, PCI in sysfs: a line for each region, its first and last address and its flags. A
+ * 64-bit one takes two lines, of which the second is empty. The region's size, -1: not known;
+ * *lines moves behind it. */
+static long long take_region(const char **lines)
+{
+    unsigned long long first, last, flags;
+    const char *line = *lines;
+
+    if (!line || sscanf(line, "%llx %llx %llx", &first, &last, &flags) != 3)
+        return -1;
+    for (int i = flags & IORESOURCE_MEM_64 ? 2 : 1; line && i > 0; i--)
+        line = (line = strchr(line, '\n')) ? line + 1 : NULL;
+    *lines = line;
+    if (last < first)
+        return -1;
+    return last ? (long long)(last - first + 1) : 0;
+}
+
+/* The second region: at line 1, or 2 from Hopper on, whose first is a 64-bit one. A virtual
+ * machine sees GH200's memory as the third (kernel, nvgrace-gpu), and a part as the second. */
 static long long read_bar1(const char *root, const char *pci)
 {
-    unsigned long long first, last;
     char path[PATH_MAX], text[2048];
-    const char *line = text;
+    const char *lines = text;
+    long long bar1, next;
 
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/resource", pci);
     if (sysroot_read(root, path, text, sizeof text) <= 0)
         return -1;
-    for (int i = 0; line && i < RESOURCE_BAR1; i++)
-        line = (line = strchr(line, '\n')) ? line + 1 : NULL;
-    if (!line || sscanf(line, "%llx %llx", &first, &last) != 2 || last < first)
-        return -1;
-    return last ? (long long)(last - first + 1) : 0;
+    take_region(&lines);
+    bar1 = take_region(&lines);
+    next = take_region(&lines);
+    return bar1 > 0 && next > bar1 ? next : bar1;
 }
 
 static bool is_address(const char *text)
