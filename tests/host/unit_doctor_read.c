@@ -187,6 +187,8 @@ static const struct {
      DOCTOR_FOUND, "0000:11:00.0: 1 Xid error since boot, the last 79"},
     {"xid", "printf '4,2,7000001,-;NVRM: Xid (PCI:0000:11:00): 79, pid=1\\n' >>dev/kmsg", DOCTOR_FOUND,
      "/dev/kmsg: [7.000001] NVRM: Xid (PCI:0000:11:00): 79, pid=1"},
+    {"xid", "printf '4,2,7000001,-;NVRM: Xid (PCI:0000:11:00 GPU-I:05 GPU-CI:00): 95, pid=1\\n' >>dev/kmsg",
+     DOCTOR_FOUND, "0000:11:00.0: 1 Xid error since boot, the last 95"},
     {"xid", "for i in 3 4 5; do printf \"4,$i,${i}000000,-;NVRM: Xid (0000:10:00): 31, Ch 8\\n\" >>dev/kmsg; done",
      DOCTOR_FOUND, "0000:10:00.0: 3 Xid errors since boot, the last 31"},
     {"xid", "printf '12,2,7000000,-;NVRM: Xid (PCI:0000:11:00): 79, of a user\\n' >>dev/kmsg", DOCTOR_FINE, "no Xid"},

@@ -33,8 +33,9 @@ static struct doctor_xid *find_xid(struct doctor_facts *facts, const char *pci, 
 }
 
 /* "4,1234,567890123,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=1, ...": priority and facility,
- * sequence, microseconds after boot. A facility other than the kernel's (0) is of a user. The
- * first record that is still there has number 0 where none was overwritten. */
+ * sequence, microseconds after boot. Of a MIG instance "(PCI:0000:3b:00 GPU-I:05 GPU-CI:00)"
+ * stands there. A facility other than the kernel's (0) is of a user. The first record that is
+ * still there has number 0 where none was overwritten. */
 static void take_record(const char *record, bool *first, struct doctor_facts *facts)
 {
     static const char mark[] = "NVRM: Xid (";
@@ -53,7 +54,8 @@ static void take_record(const char *record, bool *first, struct doctor_facts *fa
         return;
     at += sizeof mark - 1;
     at += strncmp(at, "PCI:", 4) == 0 ? 4 : 0;
-    if (sscanf(at, "%23[0-9a-fA-F:.]): %d", pci, &number) != 2)
+    if (sscanf(at, "%23[0-9a-fA-F:.]", pci) != 1 || !(at = strchr(at, ')')) ||
+        sscanf(at, "): %d", &number) != 1)
         return;
     for (char *c = pci; *c; c++)
         *c = (char)tolower((unsigned char)*c);
