@@ -84,8 +84,27 @@ static void ask_openmpi(int seconds, char *text, struct doctor_facts *facts)
              "ompi_info --parsable --all: %s: built_with_cuda_support: %s", mpi->version, value);
 }
 
+/* An option of configure as a word of its own, with "=VALUE" behind or without, since there are
+ * others that begin so (--with-cuda-sm). */
+static bool has_option(const char *text, const char *option)
+{
+    static const char ends[] = " \t\n'\"";
+    size_t length = strlen(option);
+
+    for (const char *at = strstr(text, option); at; at = strstr(at + 1, option))
+        if ((at == text || strchr(ends, at[-1])) && (at[length] == '=' || strchr(ends, at[length])))
+            return true;
+    return false;
+}
+
+/* Yaksa is the part of MPICH that moves GPU memory. */
 static void ask_mpich(int seconds, char *text, struct doctor_facts *facts)
 {
+    static const struct {
+        const char *option;
+        int cuda;
+    } options[] = {
+        {"--with-cuda=no", 0}, {"--with-cuda", 1}, {"--without-cuda", 0}, {"--without-yaksa", 0}};
     static const char *const tool[5] = {"mpichversion", NULL};
     struct doctor_mpi *mpi = ask("MPICH", tool, seconds, text, facts);
     const char *seen = "neither --with-cuda nor --without-cuda";
@@ -93,14 +112,11 @@ static void ask_mpich(int seconds, char *text, struct doctor_facts *facts)
     if (!mpi || mpi->evidence[0])
         return;
     find_value(text, "Version:", mpi->version, sizeof mpi->version);
-    if (strstr(text, "--with-cuda")) {
-        mpi->cuda = 1;
-        seen = "--with-cuda";
-    } else if (strstr(text, "--without-cuda") || strstr(text, "--without-yaksa")) {
-        /* Yaksa is the part of MPICH that moves GPU memory. */
-        mpi->cuda = 0;
-        seen = strstr(text, "--without-cuda") ? "--without-cuda" : "--without-yaksa";
-    }
+    for (size_t i = 0; i < sizeof options / sizeof options[0] && mpi->cuda < 0; i++)
+        if (has_option(text, options[i].option)) {
+            mpi->cuda = options[i].cuda;
+            seen = options[i].option;
+        }
     snprintf(mpi->evidence, sizeof mpi->evidence, "mpichversion: %s: configured with %s",
              mpi->version, seen);
 }
