@@ -242,6 +242,14 @@ CHANGE(bridge_some)
     }
 }
 CHANGE(bridge_one_less) { bridge_some(f); f->gpus[0].links_up--; f->gpus[0].links_down++; }
+CHANGE(add_unbridged)
+{
+    no_switch(f);
+    f->gpus[f->ngpus] = f->gpus[1];
+    strcpy(f->gpus[f->ngpus].pci, "0000:30:00.0");
+    f->gpus[f->ngpus].links_up = 0;
+    f->gpus[f->ngpus++].links_down = 18;
+}
 CHANGE(write_protect) { f->shm_writable = 0; }
 CHANGE(lose_aware) { f->mpis[0].cuda = 0; }
 /* clang-format on */

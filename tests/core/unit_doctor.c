@@ -65,6 +65,7 @@ static const struct {
     {"nvlink", lose_links, "slows", "0000:10:00.0 (18 of 18), 0000:20:00.0 (18 of 18)", "nvlink --status"},
     {"nvlink", bridge_some, "note", "0000:10:00.0 (6 of 18), 0000:20:00.0 (6 of 18)", "nvlink --status"},
     {"nvlink", bridge_one_less, "slows", "0000:10:00.0 (7 of 18)", "nvlink --status"},
+    {"nvlink", add_unbridged, "note", "NVLinks are down: 0000:30:00.0 (18 of 18)", "nvlink --status"},
     {"shm", write_protect, "breaks", "/dev/shm may not be written to", "remount,rw /dev/shm"},
     {"persistence", go_cold, "slows", "from cold: 0000:20:00.0", "nvidia-persistenced"},
     {"compute-mode", exclude, "note", "ranks cannot share the GPU: 0000:10:00.0", "-c DEFAULT"},

@@ -84,10 +84,12 @@ static void judge_links(const struct doctor_facts *facts, const struct doctor_gp
 {
     static const char sentence[] = "NVLinks are down";
     enum doctor_state before = result->state;
+    int most = most_links(facts, gpu);
+    bool joined = gpu->links_up || facts->nswitches;
 
-    if (gpu->links_up < most_links(facts, gpu) || (gpu->links_down && facts->nswitches))
+    if ((joined && gpu->links_up < most) || (gpu->links_down && facts->nswitches))
         doctor_found_at(result, DOCTOR_SLOWS, sentence, gpu);
-    else if (gpu->links_up && gpu->links_down)
+    else if (most && gpu->links_down)
         doctor_found_at(result, DOCTOR_NOTE, sentence, gpu);
     else
         return;
@@ -97,8 +99,9 @@ static void judge_links(const struct doctor_facts *facts, const struct doctor_gp
                            "--gpu-reset; or seat the bridge anew");
 }
 
-/* Cards have links that no bridge joins: fewer than on the same card beside it, or any down
- * below a switch, is a fault; some of each is a note. In MIG mode links are not used. */
+/* Cards have links that no bridge joins. A fault is some up and fewer than on the same card
+ * beside it, or any down below a switch; some of each, or none up beside a joined card, is a
+ * note. In MIG mode links are not used. */
 void doctor_nvlink(const struct doctor_facts *facts, struct doctor_result *result)
 {
     int known = 0, links = 0;
