@@ -208,7 +208,7 @@ static const struct {
     {"shm", "sed -i 's/tmpfs rw/tmpfs ro/' proc/self/mounts", DOCTOR_FOUND, "may not be written to"},
     {"numa", "rm -r sys/devices/system", DOCTOR_UNKNOWN, "/sys/devices/system/node"},
     {"iommu", "echo DMA-FQ >sys/bus/pci/devices/0000:10:00.0/iommu_group/type", DOCTOR_FOUND,
-     "iommu=pt"},
+     "iommu.passthrough=1"},
     {"iommu", "rm -r sys/bus/pci/devices/0000:1*/iommu_group", DOCTOR_FINE, "is not there"},
     {"iommu", "echo 'flags : fpu hypervisor vme' >proc/cpuinfo", DOCTOR_MOOT, "virtual machine"},
     {"acs", "head -c 64 /dev/zero >sys/bus/pci/devices/0000:02:00.0/config", DOCTOR_UNKNOWN, "root"},

@@ -109,7 +109,8 @@ bool doctor_needs_pci(const struct doctor_facts *facts)
 
 /* CUDA C++ Programming Guide, IOMMU on Linux: on bare metal peer access over PCI is
  * not supported under an IOMMU; in a virtual machine its use is right. A group's type
- * (kernel, ABI of sysfs-kernel-iommu_groups) is "identity" when nothing is translated. */
+ * (kernel, ABI of sysfs-kernel-iommu_groups) is "identity" when nothing is translated.
+ * iommu=pt is x86's alone; iommu.passthrough is that of all, of x86 since Linux 5.4. */
 void doctor_iommu(const struct doctor_facts *facts, struct doctor_result *result)
 {
     bool needed = doctor_needs_pci(facts);
@@ -137,7 +138,8 @@ void doctor_iommu(const struct doctor_facts *facts, struct doctor_result *result
                      "the IOMMU translates what GPUs send over PCI, which spoils peer access "
                      "there%s",
                      needed ? "" : " (NVLink does not mind)");
-        doctor_set(result, "add iommu=pt to the kernel's command line and reboot");
+        doctor_set(result, "add iommu.passthrough=1 to the kernel's command line and reboot   # "
+                           "x86 before Linux 5.4: iommu=pt");
     }
     if (!result->evidence.length)
         doctor_unknown(result, "no GPU shows on the PCI bus");
