@@ -57,7 +57,7 @@ static void make_sound(struct doctor_facts *facts)
     facts->shm_writable = 1;
     memset(facts->peer, 0, sizeof facts->peer);
     facts->nvlink[0][1] = facts->nvlink[1][0] = 1;
-    facts->nnuma = 2;
+    facts->nnuma = facts->nnuma_cpus = 2;
     facts->virtual_machine = 0;
     facts->shm_bytes = facts->shm_free = 64LL << 30;
     snprintf(facts->shm_type, sizeof facts->shm_type, "tmpfs");

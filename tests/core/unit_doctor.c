@@ -131,7 +131,7 @@ CHANGE(no_ecc) { f->gpus[0].ecc_errors = -1; }
 CHANGE(share_mps) { share(f); f->mps_runs = true; }
 CHANGE(share_hidden) { share(f); hide_one(f); }
 CHANGE(share_instances) { full_mig(f); f->local_size = 8; }
-CHANGE(one_numa) { lose_numa(f); f->nnuma = 1; }
+CHANGE(one_numa_cpus) { lose_numa(f); f->nnuma_cpus = 1; }
 CHANGE(off_bus)
 {
     for (int g = 0; g < 2; g++) {
@@ -205,7 +205,7 @@ static const struct {
     {"compute-mode", never_told_modes, "unknown"}, {"mig", full_mig, "fine"},
     {"mig", without_nvml, "unknown"}, {"ecc", no_ecc, "fine"}, {"ecc", without_nvml, "unknown"},
     {"mps", share_mps, "fine"}, {"mps", share_hidden, "unknown"},
-    {"mps", share_instances, "fine"}, {"mps", leave_job, "moot"}, {"numa", one_numa, "moot"},
+    {"mps", share_instances, "fine"}, {"mps", leave_job, "moot"}, {"numa", one_numa_cpus, "moot"},
     {"numa", off_bus, "unknown"}, {"peer-access", one_gpu, "moot"},
     {"peer-access", without_nvml, "unknown"}, {"iommu", in_guest, "moot"},
     {"iommu", off_bus, "unknown"}, {"iommu", one_gpu, "moot"}, {"acs", apart_roots, "moot"},

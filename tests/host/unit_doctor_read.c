@@ -32,7 +32,8 @@ static void make_sound(void)
     run("touch dev/nvidiactl dev/nvidia-uvm dev/nvidia0 dev/nvidia1");
     run("printf 'NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.03  Release "
         "Build  (x@y)\\nGCC version: gcc 13.3.0\\n' >proc/driver/nvidia/version");
-    run("echo 0-1 >sys/devices/system/node/online; echo 'flags : fpu vme' >proc/cpuinfo");
+    run("echo 0-1 | tee sys/devices/system/node/online >sys/devices/system/node/has_cpu; "
+        "echo 'flags : fpu vme' >proc/cpuinfo");
     run("for g in 0 1; do a=0000:1$g:00.0; "
         "d=sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:0$g.0/$a; mkdir -p $d; "
         "ln -s ../../../devices/${d#sys/devices/} sys/bus/pci/devices/$a; "
@@ -206,6 +207,10 @@ static const struct {
     {"bar1", HOPPER "0x9e040000000 0x9e07fffffff 0x14220c\\n0 0 0\\n0x9c000000000 0x9d7ffffffff 0x14220c\\n'",
      DOCTOR_UNKNOWN, "0000:10:00.0/resource: BAR1 of 98304 MiB"},
     {"shm", "sed -i 's/tmpfs rw/tmpfs ro/' proc/self/mounts", DOCTOR_FOUND, "may not be written to"},
+    {"numa", "echo 0-2 >sys/devices/system/node/online; echo 0 >sys/devices/system/node/has_cpu; "
+             "for d in sys/bus/pci/devices/0000:1*; do echo -1 >$d/numa_node; done", DOCTOR_MOOT, "one NUMA node"},
+    {"numa-balancing", "echo 0-2 >sys/devices/system/node/online; echo 0 >sys/devices/system/node/has_cpu; "
+                       "echo 1 >proc/sys/kernel/numa_balancing", DOCTOR_FOUND, "numa_balancing: 1"},
     {"numa", "rm -r sys/devices/system", DOCTOR_UNKNOWN, "/sys/devices/system/node"},
     {"iommu", "echo DMA-FQ >sys/bus/pci/devices/0000:10:00.0/iommu_group/type", DOCTOR_FOUND,
      "iommu.passthrough=1"},

@@ -157,8 +157,8 @@ struct doctor_facts {
     double uptime; /* seconds */
 
     /* the machine */
-    int nnuma;
-    int numa_balancing; /* as /proc/sys/kernel has it, bits */
+    int nnuma, nnuma_cpus; /* NUMA nodes; those of them with CPUs */
+    int numa_balancing;    /* as /proc/sys/kernel has it, bits */
     int virtual_machine;
 
     /* limits of the process and of its container */

@@ -4,18 +4,19 @@
 #include "core/doctor/doctor_internal.h"
 
 /* Kernel, ABI of sysfs-bus-pci: numa_node may be written where the firmware does not
- * tell; that taints the kernel as a workaround. local_cpus, which hwloc reads, follows. */
+ * tell; that taints the kernel as a workaround. local_cpus, which hwloc reads, follows. Nodes
+ * without CPUs (HBM, CXL, GPU memory) do not count: no rank is near to them. */
 void doctor_numa(const struct doctor_facts *facts, struct doctor_result *result)
 {
     int unknown = 0;
 
     if (!doctor_has_gpus(facts, result))
         return;
-    if (facts->nnuma == 1) {
-        doctor_moot(result, "one NUMA node");
+    if (facts->nnuma_cpus == 1) {
+        doctor_moot(result, "one NUMA node with CPUs");
         return;
     }
-    if (facts->nnuma < 1) {
+    if (facts->nnuma_cpus < 1) {
         doctor_unknown(result, "/sys/devices/system/node cannot be read");
         return;
     }
@@ -31,7 +32,7 @@ void doctor_numa(const struct doctor_facts *facts, struct doctor_result *result)
         if (result->state != DOCTOR_FOUND)
             doctor_found(result, DOCTOR_SLOWS,
                          "the firmware does not say which of the %d NUMA nodes is near to %s",
-                         facts->nnuma, gpu->pci);
+                         facts->nnuma_cpus, gpu->pci);
         else
             text_add(&result->sentence, ", %s", gpu->pci);
         doctor_set(result, "echo NODE > /sys/bus/pci/devices/%s/numa_node%s", gpu->pci,

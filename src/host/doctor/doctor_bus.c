@@ -187,17 +187,27 @@ static int read_virtual(const char *root)
     return strstr(text, " hypervisor") != NULL;
 }
 
+/* The numbers in one of the lists of NUMA nodes; 0: not known. */
+static int count_nodes(const char *root, const char *list)
+{
+    struct idset nodes;
+    char path[64], line[1024];
+
+    snprintf(path, sizeof path, "/sys/devices/system/node/%s", list);
+    if (!sysroot_line(root, path, line, sizeof line) ||
+        idlist_parse(line, "NUMA nodes", &nodes, NULL) < 0)
+        return 0;
+    return idset_count(&nodes);
+}
+
 void doctor_read_bus(const char *root, struct doctor_facts *facts)
 {
     struct bus_walk bus_walk = {root, facts};
-    struct idset nodes;
-    char line[1024];
 
     sysroot_names(root, "/sys/bus/pci/devices", add_pci_device, &bus_walk);
     facts->lists_gpus = sysroot_names(root, "/proc/driver/nvidia/gpus", add_driver_gpu, &bus_walk);
-    if (sysroot_line(root, "/sys/devices/system/node/online", line, sizeof line) &&
-        idlist_parse(line, "NUMA nodes", &nodes, NULL) == 0)
-        facts->nnuma = idset_count(&nodes);
+    facts->nnuma = count_nodes(root, "online");
+    facts->nnuma_cpus = count_nodes(root, "has_cpu");
     facts->numa_balancing = (int)read_number(root, "/proc/sys/kernel/numa_balancing", 10, -1);
     facts->virtual_machine = read_virtual(root);
 }
