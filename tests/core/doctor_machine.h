@@ -114,7 +114,14 @@ CHANGE(lose_ctl) { f->ctl = DOCTOR_FILE_ABSENT; }
 CHANGE(deny_ctl) { f->ctl = DOCTOR_FILE_DENIED; }
 CHANGE(lose_uvm) { f->uvm = DOCTOR_FILE_ABSENT; }
 CHANGE(lose_uvm_in_docker) { lose_uvm(f); be_in_docker(f); }
+CHANGE(lose_uvm_in_podman) { lose_uvm(f); strcpy(f->container, "podman"); }
+CHANGE(lose_uvm_in_pod) { lose_uvm(f); strcpy(f->container, "kubernetes"); }
+CHANGE(lose_uvm_in_some) { lose_uvm(f); strcpy(f->container, "container"); }
+CHANGE(hide_ctl_in_apptainer) { f->ctl = DOCTOR_FILE_HIDDEN; strcpy(f->container, "apptainer"); }
 CHANGE(lose_cuda) { f->cuda_path[0] = '\0'; }
+CHANGE(lose_cuda_in_docker) { lose_cuda(f); be_in_docker(f); }
+CHANGE(lose_cuda_in_pod) { lose_cuda(f); strcpy(f->container, "kubernetes"); }
+CHANGE(lose_cuda_in_podman) { lose_cuda(f); strcpy(f->container, "podman"); }
 CHANGE(upgrade) { strcpy(f->nvml_version, "580.9.9"); }
 CHANGE(mismatch) { f->nvml_version[0] = '\0'; f->nvml_mismatch = true; }
 CHANGE(hide_one) { f->gpus[1].device = DOCTOR_FILE_HIDDEN; }

@@ -11,6 +11,27 @@ static const struct doctor_gpu *first_on_bus(const struct doctor_facts *facts)
     return NULL;
 }
 
+/* Apptainer leaves the device cgroup as it is: what that hides the batch system has to give. */
+bool doctor_give_gpus(const struct doctor_facts *facts, enum doctor_file file, int ngpus,
+                      struct doctor_result *result)
+{
+    if (!facts->container[0] ||
+        (doctor_in_container(facts, "apptainer") && file == DOCTOR_FILE_HIDDEN))
+        return false;
+    if (doctor_in_container(facts, "docker"))
+        doctor_set(result, "docker run --gpus all");
+    else if (doctor_in_container(facts, "podman"))
+        doctor_set(result, "podman run --device nvidia.com/gpu=all");
+    else if (doctor_in_container(facts, "apptainer"))
+        doctor_set(result, "apptainer exec --nv   # or: singularity exec --nv");
+    else if (doctor_in_container(facts, "kubernetes"))
+        doctor_set(result, "resources: {limits: {nvidia.com/gpu: %d}}", ngpus > 0 ? ngpus : 1);
+    else
+        doctor_set(result, "NVIDIA_VISIBLE_DEVICES=all   # in the environment of the container, "
+                           "where NVIDIA's runtime or hook starts it");
+    return true;
+}
+
 static void judge_absent(const struct doctor_facts *facts, struct doctor_result *result)
 {
     const struct doctor_gpu *gpu = first_on_bus(facts);
@@ -24,12 +45,7 @@ static void judge_absent(const struct doctor_facts *facts, struct doctor_result 
         doctor_found(result, DOCTOR_BREAKS,
                      "the machine has NVIDIA GPUs, but this container was "
                      "not given the driver");
-        doctor_set(result, "%s",
-                   doctor_in_container(facts, "apptainer") ? "apptainer exec --nv"
-                   : doctor_in_container(facts, "kubernetes")
-                       ? "resources: {limits: {nvidia.com/gpu: 1}}"
-                   : doctor_in_container(facts, "podman") ? "podman run --device nvidia.com/gpu=all"
-                                                          : "docker run --gpus all");
+        doctor_give_gpus(facts, DOCTOR_FILE_ABSENT, 1, result);
         return;
     }
     doctor_found(result, DOCTOR_BREAKS,
@@ -114,12 +130,8 @@ static void judge_file(const struct doctor_facts *facts, enum doctor_file file, 
                  file == DOCTOR_FILE_ABSENT ? "is not there" : "may not be opened", need);
     if (file == DOCTOR_FILE_DENIED)
         doctor_set(result, DOCTOR_OPEN_FILES);
-    else if (doctor_in_container(facts, "docker"))
-        doctor_set(result, "docker run --gpus all");
-    else if (doctor_in_container(facts, "podman"))
-        doctor_set(result, "podman run --device nvidia.com/gpu=all");
-    else if (doctor_in_container(facts, "apptainer"))
-        doctor_set(result, "apptainer exec --nv");
+    else if (doctor_give_gpus(facts, file, 1, result))
+        return;
     else if (file == DOCTOR_FILE_HIDDEN)
         doctor_set(result, "srun --gpus-per-node=1");
     else
@@ -154,12 +166,11 @@ void doctor_cuda_library(const struct doctor_facts *facts, struct doctor_result 
                  "without it");
     doctor_saw(result, "LD_LIBRARY_PATH, /etc/ld.so.cache and the loader's own folders have no "
                        "libcuda.so.1");
-    if (doctor_in_container(facts, "docker"))
-        doctor_set(result, "docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility");
-    else if (doctor_in_container(facts, "apptainer"))
-        doctor_set(result, "apptainer exec --nv");
-    else
+    if (!doctor_give_gpus(facts, DOCTOR_FILE_ABSENT, 1, result))
         doctor_set(result, "export LD_LIBRARY_PATH=FOLDER_OF_LIBCUDA:$LD_LIBRARY_PATH");
+    else if (!doctor_in_container(facts, "apptainer") && !doctor_in_container(facts, "podman"))
+        doctor_set(result, "NVIDIA_DRIVER_CAPABILITIES=compute,utility   # in the environment of "
+                           "the container, which says what NVIDIA's runtime hands over");
 }
 
 /* NVML: NVML_ERROR_LIB_RM_VERSION_MISMATCH; the kernel's module refuses libraries of

@@ -87,5 +87,9 @@ int doctor_usable_gpus(const struct doctor_facts *facts);
 bool doctor_in_job(const struct doctor_facts *facts);
 const char *doctor_file_text(enum doctor_file file);
 bool doctor_in_container(const struct doctor_facts *facts, const char *kind);
+/* doctor_driver.c: adds the line that gives this container GPUs. False where there is no
+ * container, or it is not what keeps the file from this process. */
+bool doctor_give_gpus(const struct doctor_facts *facts, enum doctor_file file, int ngpus,
+                      struct doctor_result *result);
 
 #endif

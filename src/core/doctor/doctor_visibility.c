@@ -12,12 +12,8 @@ static void advise_hidden(const struct doctor_facts *facts, enum doctor_file fil
         doctor_set(result, DOCTOR_OPEN_FILES);
     else if (facts->in_slurm_job)
         doctor_set(result, "srun --gpus-per-node=%d", facts->ngpus);
-    else if (doctor_in_container(facts, "docker"))
-        doctor_set(result, "docker run --gpus all");
-    else if (doctor_in_container(facts, "podman"))
-        doctor_set(result, "podman run --device nvidia.com/gpu=all");
-    else if (doctor_in_container(facts, "kubernetes"))
-        doctor_set(result, "resources: {limits: {nvidia.com/gpu: %d}}", facts->ngpus);
+    else if (doctor_give_gpus(facts, file, facts->ngpus, result))
+        return;
     else if (file == DOCTOR_FILE_ABSENT && minor >= 0)
         doctor_set(result, "nvidia-modprobe -c %d", minor);
     else
