@@ -149,6 +149,10 @@ static const struct {
     {"driver", "rm -r proc/driver dev/nvidia*; touch .dockerenv; "
                "echo 'overlay / overlay rw 0 0' >>proc/self/mounts", DOCTOR_FOUND, "--gpus all"},
     {"driver", "rm -r proc/driver dev/nvidia*; touch .dockerenv", DOCTOR_FOUND, "modprobe nvidia"},
+    {"driver", "rm -r proc/driver dev/nvidia*; ln -sf 'pid:[4026532201]' proc/self/ns/pid; "
+               "echo 'overlay / overlay rw 0 0' >>proc/self/mounts", DOCTOR_FOUND, "this container was not"},
+    {"driver", "rm -r proc/driver dev/nvidia*; echo 'overlay / overlay rw 0 0' >>proc/self/mounts", DOCTOR_FOUND,
+     "modprobe nvidia"},
     {"driver", "rm -r proc/driver/nvidia/gpus/0000:11:00.0; rm sys/bus/pci/devices/0000:11:00.0/driver",
      DOCTOR_FOUND, "does not drive 0000:11:00.0"},
     {"driver", "rm -r proc/driver/nvidia/gpus/0000:11:00.0", DOCTOR_FINE, "580.159.03"},
@@ -370,6 +374,10 @@ static void heeds_variables(void)
            "HWLOC_PLUGINS_PATH in place of the usual folders");
     tap_ok(facts.nplugins == 1 && strcmp(facts.plugins[0].path, "/opt/b/hwloc_cuda.so") == 0,
            "a plugin there");
+    setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1", 1);
+    doctor_read_environment(&facts);
+    doctor_read_limits(root, &facts);
+    tap_is(facts.container, "kubernetes", "a pod, by its environment");
 }
 
 int main(void)

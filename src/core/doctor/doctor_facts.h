@@ -162,7 +162,9 @@ struct doctor_facts {
     int virtual_machine;
 
     /* limits of the process and of its container */
-    char container[16]; /* "docker", "podman", "apptainer", "kubernetes", "" */
+    bool in_pod;        /* Kubernetes's variables are set */
+    char container[16]; /* "docker", "podman", "apptainer", "kubernetes"; "container": of
+                           another kind; "": none */
     long long shm_bytes, shm_free;
     int shm_writable;
     char shm_type[24], shm_evidence[256];    /* of the file system, "": no mount of its own */
@@ -181,6 +183,12 @@ struct doctor_facts {
     char icd[256];            /* NVIDIA's OpenCL driver, "": none */
     struct doctor_variable hwloc_components, hwloc_blacklist, hwloc_xml;
 };
+
+/* The kernel's include/linux/proc_ns.h: the numbers of the first namespaces, those of
+ * the machine itself. */
+#define DOCTOR_FIRST_IPC 0xEFFFFFFFul
+#define DOCTOR_FIRST_USER 0xEFFFFFFDul
+#define DOCTOR_FIRST_PID 0xEFFFFFFCul
 
 /* Nothing is known. */
 void doctor_facts_init(struct doctor_facts *facts);

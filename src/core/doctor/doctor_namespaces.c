@@ -3,12 +3,6 @@
 
 #include "core/doctor/doctor_internal.h"
 
-/* The kernel's include/linux/proc_ns.h: the numbers of the first namespaces, those of
- * the machine itself. */
-#define FIRST_IPC 0xEFFFFFFFul
-#define FIRST_USER 0xEFFFFFFDul
-#define FIRST_PID 0xEFFFFFFCul
-
 /* Ranks whose launcher is in the same namespace are there together. A daemon that is
  * not in sight started each in a namespace of its own, or one for all of a node. */
 static bool in_subprocess(const struct doctor_facts *facts)
@@ -58,9 +52,12 @@ static void judge(const struct doctor_facts *facts, const struct kind *kind, uns
 /* UCX, cuda_ipc: handles of CUDA IPC are not exchanged between process namespaces. */
 void doctor_pid_namespace(const struct doctor_facts *facts, struct doctor_result *result)
 {
-    static const struct kind kind = {
-        "process",   "pid", FIRST_PID, DOCTOR_BREAKS, "CUDA IPC and CMA do not work between ranks",
-        "--pid=host"};
+    static const struct kind kind = {"process",
+                                     "pid",
+                                     DOCTOR_FIRST_PID,
+                                     DOCTOR_BREAKS,
+                                     "CUDA IPC and CMA do not work between ranks",
+                                     "--pid=host"};
 
     judge(facts, &kind, facts->pid_namespace, result);
 }
@@ -68,9 +65,12 @@ void doctor_pid_namespace(const struct doctor_facts *facts, struct doctor_result
 /* UCX-Py, NVLink and Docker: processes must share an IPC namespace for NVLink. */
 void doctor_ipc_namespace(const struct doctor_facts *facts, struct doctor_result *result)
 {
-    static const struct kind kind = {
-        "IPC",       "ipc", FIRST_IPC, DOCTOR_BREAKS, "ranks share neither /dev/shm nor CUDA IPC",
-        "--ipc=host"};
+    static const struct kind kind = {"IPC",
+                                     "ipc",
+                                     DOCTOR_FIRST_IPC,
+                                     DOCTOR_BREAKS,
+                                     "ranks share neither /dev/shm nor CUDA IPC",
+                                     "--ipc=host"};
 
     judge(facts, &kind, facts->ipc_namespace, result);
 }
@@ -81,7 +81,7 @@ void doctor_user_namespace(const struct doctor_facts *facts, struct doctor_resul
 {
     static const struct kind kind = {"user",
                                      "user",
-                                     FIRST_USER,
+                                     DOCTOR_FIRST_USER,
                                      DOCTOR_SLOWS,
                                      "ranks may not read each other's memory (CMA)",
                                      "--userns=host"};

@@ -49,6 +49,7 @@ void doctor_read_environment(struct doctor_facts *facts)
     take_variable("HWLOC_PLUGINS_BLACKLIST", &facts->hwloc_blacklist);
     take_variable("HWLOC_XMLFILE", &facts->hwloc_xml);
     facts->in_slurm_job = getenv("SLURM_JOB_ID") != NULL;
+    facts->in_pod = getenv("KUBERNETES_SERVICE_HOST") != NULL;
     facts->by_gpubind = getenv("GPUBIND_PLAN") != NULL;
     if (gethostname(facts->node, sizeof facts->node - 1) < 0)
         facts->node[0] = '\0';

@@ -10,7 +10,7 @@
 void doctor_read_bus(const char *root, struct doctor_facts *facts);
 /* Kernel module, device files, libraries. */
 void doctor_read_driver(const char *root, const char *library_path, struct doctor_facts *facts);
-/* Limits, namespaces, container. */
+/* Limits, namespaces, container; the environment comes before. */
 void doctor_read_limits(const char *root, struct doctor_facts *facts);
 /* hwloc's plugins. plugins_path is HWLOC_PLUGINS_PATH, NULL when not set. */
 void doctor_read_hwloc(const char *root, const char *plugins_path, struct doctor_facts *facts);

@@ -123,24 +123,34 @@ static unsigned long read_namespace(const char *root, const char *path)
     return number ? strtoul(number + 2, NULL, 10) : 0;
 }
 
+/* Some namespace is known not to be the machine's. */
+static bool is_apart(const struct doctor_facts *facts)
+{
+    const unsigned long pid = facts->pid_namespace, ipc = facts->ipc_namespace;
+    const unsigned long user = facts->user_namespace;
+
+    return (pid && pid != DOCTOR_FIRST_PID) || (ipc && ipc != DOCTOR_FIRST_IPC) ||
+           (user && user != DOCTOR_FIRST_USER);
+}
+
 /* The marks that container runtimes leave. Those of docker and podman are also in
- * machines that were made from their images, which have no layered root. */
+ * machines that were made from their images, which have no layered root. A pod without an
+ * account has Kubernetes's variables alone, which Apptainer inherits. Nodes without a disk have
+ * a layered root, too, and are in the first namespaces. */
 static void read_container(const char *root, struct doctor_facts *facts)
 {
-    static const struct {
-        const char *file, *name;
-        bool layered;
-    } marks[] = {{"/run/secrets/kubernetes.io", "kubernetes", false},
-                 {"/.singularity.d", "apptainer", false},
-                 {"/run/.containerenv", "podman", true},
-                 {"/.dockerenv", "docker", true}};
     char text[4096];
     bool layered = sysroot_read(root, "/proc/self/mounts", text, sizeof text) > 0 &&
                    (strstr(text, " / overlay ") || strstr(text, " / fuse.fuse-overlayfs "));
+    const char *name = sysroot_exists(root, "/run/secrets/kubernetes.io")      ? "kubernetes"
+                       : sysroot_exists(root, "/.singularity.d")               ? "apptainer"
+                       : facts->in_pod                                         ? "kubernetes"
+                       : layered && sysroot_exists(root, "/run/.containerenv") ? "podman"
+                       : layered && sysroot_exists(root, "/.dockerenv")        ? "docker"
+                       : layered && is_apart(facts)                            ? "container"
+                                                                               : "";
 
-    for (size_t i = 0; i < sizeof marks / sizeof marks[0] && !facts->container[0]; i++)
-        if (sysroot_exists(root, "%s", marks[i].file) && (layered || !marks[i].layered))
-            snprintf(facts->container, sizeof facts->container, "%s", marks[i].name);
+    snprintf(facts->container, sizeof facts->container, "%s", name);
 }
 
 /* The first by name. */
