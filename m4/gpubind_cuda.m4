@@ -5,8 +5,8 @@
 # the real headers.
 #   --with-cuda=DIR   default /usr/local/cuda when it is there; --without-cuda
 # Fatal only when DIR was given and holds no include/cuda.h.
-# nvcc of the same toolkit compiles the kernels into the library; without it the driver's
-# copies alone serve.
+# nvcc of the same toolkit compiles the kernels into the library, with g++; without it the
+# driver's copies alone serve.
 # Defines CUDA_CPPFLAGS, NVCC, NVCC_CODE and the automake conditionals HAVE_CUDA_H,
 # HAVE_NVML_H and HAVE_NVCC.
 AC_DEFUN([GPUBIND_CUDA], [
@@ -43,19 +43,20 @@ AC_DEFUN([GPUBIND_CUDA], [
 # nvcc, tried on the kernels themselves: machine code for what is common, and PTX for what
 # comes later.
 AC_DEFUN([_GPUBIND_NVCC], [
-  have_nvcc=no nvcc_summary=no NVCC=
+  have_nvcc=no nvcc_summary=no nvcc_lack="no nvcc" NVCC=
   NVCC_CODE="-gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 -gencode arch=compute_75,code=compute_75 -Xfatbin -compress-all"
   AS_IF([test -n "$cuda_dir"], [AC_PATH_PROG([NVCC], [nvcc], [], [$cuda_dir/bin])])
   AS_IF([test -n "$NVCC"], [
     AC_MSG_CHECKING([whether $NVCC compiles the kernels])
     AS_IF([$NVCC $NVCC_CODE -fatbin -I"$srcdir/src" -o conftest.fatbin \
              "$srcdir/src/gpu/kernels.cu" >&AS_MESSAGE_LOG_FD 2>&1],
-      [have_nvcc=yes nvcc_summary=$NVCC])
+      [have_nvcc=yes nvcc_summary=$NVCC],
+      [nvcc_lack="nvcc does not compile: see config.log" nvcc_summary="$nvcc_lack" NVCC=])
     rm -f conftest.fatbin
     AC_MSG_RESULT([$have_nvcc])
   ])
   AS_IF([test $have_nvcc = no], [AS_VAR_APPEND([left_out], ["
-    the kernels, which move many small messages at once, strided ones, and those in streams: no nvcc"])])
+    the kernels, which move many small messages at once, strided ones, and those in streams: $nvcc_lack"])])
   AC_SUBST([NVCC])
   AC_SUBST([NVCC_CODE])
   AM_CONDITIONAL([HAVE_NVCC], [test $have_nvcc = yes])

@@ -27,6 +27,7 @@ class Gpubind(AutotoolsPackage):
     variant("plot", default=False, when="+mpi", description="With what gpubind-plot draws with")
 
     depends_on("c", type="build")
+    depends_on("cxx", type="build", when="+cuda")
     depends_on("fortran", type="build", when="+fortran")
     depends_on("gmake", type="build")
     depends_on("pkgconfig", type="build")
