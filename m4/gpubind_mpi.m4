@@ -20,7 +20,7 @@ AC_DEFUN([GPUBIND_MPI], [
     [], [with_mpi=yes])
   AC_ARG_VAR([MPICC], [MPI compiler wrapper])
   AC_ARG_VAR([MPIRUN], [starts MPI programs])
-  mpi_wanted=$MPICC have_mpi=no mpi_summary="no"
+  mpi_wanted=$MPICC have_mpi=no mpi_summary="no" MPI_CFLAGS= MPI_LIBS=
   AS_IF([test "x$with_mpi" = xno], [MPICC=], [AC_PATH_PROGS([MPICC], [${MPICC:-mpicc}])])
   AS_IF([test -n "$MPICC"], [_GPUBIND_MPI_TRY])
   AS_IF([test $have_mpi = no && test "x$with_mpi" != xno && test -n "$mpi_wanted"],
@@ -28,6 +28,8 @@ AC_DEFUN([GPUBIND_MPI], [
   AS_IF([test $have_mpi = no],
     [AS_VAR_APPEND([left_out], ["
     the library libgpubind, the examples, and the tests that run under mpirun: no MPI"])])
+  _GPUBIND_MPI_SUBST([MPI_CFLAGS])
+  _GPUBIND_MPI_SUBST([MPI_LIBS])
   AM_CONDITIONAL([HAVE_MPI], [test $have_mpi = yes])
 
   AC_ARG_WITH([mpich-cc],
@@ -64,18 +66,27 @@ AC_DEFUN([GPUBIND_MPI], [
   AM_CONDITIONAL([FOR_MPI_ABI], [test $have_MPI_ABI = yes])
 ])
 
-# _GPUBIND_MPI_FLAGS(WRAPPER, CFLAGS-VARIABLE, LIBS-VARIABLE): sets these to a wrapper's flags.
+# _GPUBIND_MPI_FLAGS(WRAPPER, CFLAGS-VARIABLE, LIBS-VARIABLE): sets these to a wrapper's flags. Intel MPI's
+# has quotes around folders, and behind -Xlinker what is for the linker.
 AC_DEFUN([_GPUBIND_MPI_FLAGS], [
-  $2= $3=
-  for word in `$1 -show 2>/dev/null`; do
-    AS_CASE([$word],
+  $2= $3= gpubind_before=
+  for word in `$1 -show 2>/dev/null | tr -d \'\"`; do
+    AS_CASE([$gpubind_before$word],
       [-I*|-D*], [AS_VAR_APPEND([$2], [" $word"])],
       [-L*|-l*|-Wl,*], [AS_VAR_APPEND([$3], [" $word"])],
+      [-Xlinker?*], [AS_VAR_APPEND([$3], [" -Xlinker $word"])],
       [-pthread], [AS_VAR_APPEND([$2], [" $word"])
                    AS_VAR_APPEND([$3], [" $word"])])
+    gpubind_before=
+    AS_IF([test "x$word" = x-Xlinker], [gpubind_before=$word])
   done
-  AC_SUBST([$2])
-  AC_SUBST([$3])
+])
+
+# _GPUBIND_MPI_SUBST(VARIABLE): for make, and the shell that it starts, where $ORIGIN and Intel MPI's $: are
+# in a flag.
+AC_DEFUN([_GPUBIND_MPI_SUBST], [
+  $1=`AS_ECHO(["$$1"]) | sed 's/[[$]]/\\\\$$/g'`
+  AC_SUBST([$1])
 ])
 
 # _GPUBIND_MPI_FAMILY(VARIABLES, NAME, COMPILER, MACRO): the compiler of a family of MPIs, whose mpi.h
@@ -93,8 +104,8 @@ AC_DEFUN([_GPUBIND_MPI_FAMILY], [
     AS_IF([test $have_$1 = no && test -n "$family_cc"],
       [AC_MSG_ERROR([--with-$2-cc=$family_cc does not compile programs of that MPI])])])
   AC_SUBST([$1_CC])
-  AC_SUBST([$1_CFLAGS])
-  AC_SUBST([$1_LIBS])
+  _GPUBIND_MPI_SUBST([$1_CFLAGS])
+  _GPUBIND_MPI_SUBST([$1_LIBS])
 ])
 
 AC_DEFUN([_GPUBIND_MPI_FAMILY_TRY], [
