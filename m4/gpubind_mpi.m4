@@ -3,7 +3,7 @@
 # An MPI, by its compiler wrapper: for the library libgpubind and gpubind-bench, for
 # the examples and some tests. The launcher needs none.
 #   --without-mpi    do not look for one; default: take it when it is there
-#   MPICC, MPIRUN    which one; default: mpicc on PATH, and the mpirun beside it
+#   MPICC, MPIRUN    which one; default: mpicc on PATH, and the mpirun beside it, which tests alone want
 #   --with-mpich-cc=PROGRAM|no, --with-openmpi-cc=PROGRAM|no, --with-mpi-abi-cc=PROGRAM|no
 #                    compilers of the families of MPIs, for a libgpubind and a libgpubind-aware
 #                    of programs of an MPI other than MPICC's; default: MPICC where it is of the
@@ -139,7 +139,10 @@ AC_DEFUN([_GPUBIND_MPI_TRY], [
   mpi_dir=`echo "$MPICC" | sed 's|/[[^/]]*$||'`
   mpi_name=`echo "$MPICC" | sed 's|.*/||; s|mpicc|mpirun|'`
   AC_PATH_PROGS([MPIRUN], [${MPIRUN:-$mpi_name mpirun}], [], [$mpi_dir$PATH_SEPARATOR$PATH])
-  AS_IF([test -z "$MPIRUN"], [have_mpi=no])
-  AS_IF([test $have_mpi = yes],
-    [mpi_summary="$MPICC, $MPIRUN (`$MPIRUN --version 2>/dev/null | sed 1q`)"])
+  AS_IF([test $have_mpi = no], [],
+    [test -n "$MPIRUN"],
+    [mpi_summary="$MPICC, $MPIRUN (`$MPIRUN --version 2>/dev/null | sed 1q`)"],
+    [mpi_summary="$MPICC, no mpirun"
+     AS_VAR_APPEND([left_out], ["
+    the tests that run under mpirun: no mpirun (MPIRUN)"])])
 ])

@@ -5,6 +5,7 @@
 
 tutorial=$top_srcdir/docs/tutorial.md
 [ -x "$top_builddir/examples/hello_gpu" ] || skip_all 'configured without MPI'
+[ -n "$MPIRUN" ] || skip_all 'no mpirun'
 # More ranks than cores, in the words of Open MPI 4 and 5.
 export OMPI_MCA_rmaps_base_oversubscribe=1
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe

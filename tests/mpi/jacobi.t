@@ -8,6 +8,7 @@ jacobi=$top_builddir/examples/jacobi/jacobi
 source=$top_srcdir/examples/jacobi
 data=$top_srcdir/tests/jacobi
 [ -x "$jacobi" ] || skip_all 'configured without MPI'
+[ -n "$MPIRUN" ] || skip_all 'no mpirun'
 # lib.sh unset it; what this shell was started with is still there.
 asked() { tr '\0' '\n' <"/proc/$$/environ" | sed -n "s/^$1=//p"; }
 real_gpu=$(asked GPUBIND_TEST_GPU)

@@ -4,6 +4,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 examples=$top_builddir/examples
 [ -x "$examples/neighbors" ] || skip_all 'configured without MPI'
+[ -n "$MPIRUN" ] || skip_all 'no mpirun'
 
 mkdir "$tmp/cuda"
 ln -s "$top_builddir/tests/sim/.libs/libcudasim.so" "$tmp/cuda/libcuda.so.1"

@@ -4,6 +4,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 [ -n "$MPIFORT" ] && [ -e "$top_builddir/src/mpi/gpubind.mod" ] ||
     skip_all 'configured without Fortran'
+[ -n "$MPIRUN" ] || skip_all 'no mpirun'
 
 sources=$top_srcdir/tests/fortran
 libraries=$top_builddir/src/mpi/.libs
