@@ -32,7 +32,7 @@ class Gpubind(AutotoolsPackage):
     depends_on("gmake", type="build")
     depends_on("pkgconfig", type="build")
     with default_args(type="build", when="@main"):
-        depends_on("autoconf@2.71:")
+        depends_on("autoconf@2.69:")
         depends_on("automake@1.16:")
         depends_on("libtool")
 
