@@ -140,6 +140,7 @@ check_PROGRAMS += \
 	tests/core/unit_env_array \
 	tests/host/unit_binding \
 	tests/host/unit_facts \
+	tests/host/unit_installed \
 	tests/core/unit_flow \
 	tests/core/unit_halo_grid \
 	tests/core/unit_idlist \
@@ -197,6 +198,11 @@ tests_core_unit_doctor_SOURCES = tests/core/unit_doctor.c tests/core/doctor_mach
 tests_core_unit_doctor_nodes_SOURCES = tests/core/unit_doctor_nodes.c tests/tap.h
 tests_host_unit_doctor_ask_SOURCES = tests/host/unit_doctor_ask.c tests/tap.h
 EXTRA_tests_host_unit_doctor_ask_DEPENDENCIES = tests/nvml/libnvmlfaulty.la
+# With another libdir than this build has.
+tests_host_unit_installed_SOURCES = tests/host/unit_installed.c tests/tap.h \
+	src/host/sys/installed.c src/host/sys/installed.h
+tests_host_unit_installed_CPPFLAGS = $(AM_CPPFLAGS) -DLIBDIR='"/nowhere/lib/of-machine"' -DLIBDIR_NAME='"lib/of-machine"'
+tests_host_unit_installed_LDADD =
 tests_host_unit_doctor_read_SOURCES = tests/host/unit_doctor_read.c tests/tap.h
 tests_core_unit_env_SOURCES = tests/core/unit_env.c $(test_cases)
 tests_core_unit_env_array_SOURCES = tests/core/unit_env_array.c tests/tap.h

@@ -6,7 +6,8 @@ if HAVE_PMIX
 plugin_place = -DPMIXPLUGINDIR='"$(pmixplugindir)"'
 endif
 
-src_host_libgpubind_host_la_CPPFLAGS = $(AM_CPPFLAGS) -DPKGLIBDIR='"$(pkglibdir)"' -DLIBDIR='"$(libdir)"' $(plugin_place)
+src_host_libgpubind_host_la_CPPFLAGS = $(AM_CPPFLAGS) -DPKGLIBDIR='"$(pkglibdir)"' -DLIBDIR='"$(libdir)"' \
+	-DLIBDIR_NAME='"$(libdir_name)"' $(plugin_place)
 src_host_libgpubind_host_la_SOURCES = \
 	src/host/discover/discover.h \
 	src/host/discover/discover_subprocess.c src/host/discover/discover_subprocess.h \

@@ -70,12 +70,13 @@ is 'before others' "$(LD_PRELOAD=libdl.so.2 environment --gpu-aware)" "$preloade
 is 'not twice' "$(environment --gpu-aware gpubind --quiet --launcher none $on_gpus --gpu-aware)" "$preloaded"
 is 'on' "$(environment --gpu-aware=on | sed 's/ .*//')" on
 # A prefix that was moved, as a wheel's is: the parts beside the program.
-mkdir -p "$tmp/moved/bin" "$tmp/moved/lib/gpubind"
+lib=$(sed -n 's/^libdir_name = //p' "$top_builddir/Makefile")
+mkdir -p "$tmp/moved/bin" "$tmp/moved/$lib/gpubind"
 cp "$top_builddir/bin/gpubind" "$tmp/moved/bin"
-cp "$top_builddir/src/host/.libs/discover.so" "$tmp/moved/lib/gpubind"
-cp "$aware" "$tmp/moved/lib"
+cp "$top_builddir/src/host/.libs/discover.so" "$tmp/moved/$lib/gpubind"
+cp "$aware" "$tmp/moved/$lib"
 is 'a gpubind that was moved' "$(PATH=$tmp/moved/bin:$PATH environment --gpu-aware=on)" \
-    "on $tmp/moved/lib/libgpubind-aware.so.0"
+    "on $tmp/moved/$lib/libgpubind-aware.so.0"
 is 'off' "$(environment --gpu-aware=off)" 'off '
 is 'not asked for' "$(environment)" ' '
 

@@ -11,10 +11,11 @@ nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
 
 # scratch/me is an installation; scratch is everybody's, as /tmp is.
 chmod 755 "$tmp"
-mkdir -p "$tmp/scratch/me/bin" "$tmp/scratch/me/lib/gpubind"
+lib=$(sed -n 's/^libdir_name = //p' "$top_builddir/Makefile")
+mkdir -p "$tmp/scratch/me/bin" "$tmp/scratch/me/$lib/gpubind"
 chmod 1777 "$tmp/scratch"
 cp "$top_builddir/bin/gpubind" "$tmp/scratch/me/bin"
-cp "$top_builddir/src/host/.libs/discover.so" "$tmp/scratch/me/lib/gpubind"
+cp "$top_builddir/src/host/.libs/discover.so" "$tmp/scratch/me/$lib/gpubind"
 cp "$machine" "$tmp/machine.xml"
 gpubind=$tmp/scratch/me/bin/gpubind
 plan() { run "$@" --plan --ranks 4 --topology "$tmp/machine.xml"; }

@@ -18,8 +18,8 @@
  * object of its own. */
 static void *open_discover(struct gpubind_error *err)
 {
-    static const struct installed_file discover = {
-        "src/host/.libs/discover.so", PKGLIBDIR "/discover.so", "lib/gpubind/discover.so"};
+    static const struct installed_file discover = {"src/host/.libs/discover.so",
+                                                   "gpubind/discover.so"};
     char path[PATH_MAX];
     void *library;
 

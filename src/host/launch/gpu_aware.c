@@ -38,17 +38,13 @@ static const struct {
 
 /* The library for the MPI that gpubind was built with. */
 static const struct installed_file library = {"src/aware/.libs/libgpubind-aware.so.0",
-                                              LIBDIR "/libgpubind-aware.so.0",
-                                              "lib/libgpubind-aware.so.0"};
+                                              "libgpubind-aware.so.0"};
 
 /* Those for a family of MPIs, where they were built. */
 static const struct installed_file family_libraries[] = {
-    [OPEN_MPI] = {"src/aware/.libs/libgpubind-aware-openmpi.so.0",
-                  LIBDIR "/libgpubind-aware-openmpi.so.0", "lib/libgpubind-aware-openmpi.so.0"},
-    [MPICH] = {"src/aware/.libs/libgpubind-aware-mpich.so.0", LIBDIR "/libgpubind-aware-mpich.so.0",
-               "lib/libgpubind-aware-mpich.so.0"},
-    [MPI_ABI] = {"src/aware/.libs/libgpubind-aware-mpi-abi.so.0",
-                 LIBDIR "/libgpubind-aware-mpi-abi.so.0", "lib/libgpubind-aware-mpi-abi.so.0"},
+    [OPEN_MPI] = {"src/aware/.libs/libgpubind-aware-openmpi.so.0", "libgpubind-aware-openmpi.so.0"},
+    [MPICH] = {"src/aware/.libs/libgpubind-aware-mpich.so.0", "libgpubind-aware-mpich.so.0"},
+    [MPI_ABI] = {"src/aware/.libs/libgpubind-aware-mpi-abi.so.0", "libgpubind-aware-mpi-abi.so.0"},
 };
 
 struct mpi {

@@ -90,7 +90,7 @@ bool installed_find(const struct installed_file *file, char path[PATH_MAX])
     return is_beside(path, &own, own.folder, "/../", file->built) || /* of bin */
            is_beside(path, &own, own.folder, "/../../",
                      file->built) || /* of a folder in tests, of plugin/.libs */
-           is_beside(path, &own, own.prefix, "/", file->moved) || /* of bin */
-           is_file(path, "", "", file->installed) ||
-           is_beside(path, &own, own.folder, "/../../../", file->moved); /* of lib/gpubind/pmix */
+           is_beside(path, &own, own.prefix, "/" LIBDIR_NAME "/", file->installed) || /* of bin */
+           is_file(path, LIBDIR, "/", file->installed) ||
+           is_beside(path, &own, own.folder, "/../../", file->installed); /* of lib/gpubind/pmix */
 }

@@ -7,8 +7,7 @@
 
 struct installed_file {
     const char *built;     /* in the build tree, from its top */
-    const char *installed; /* where `make install` puts it */
-    const char *moved;     /* in a prefix that was moved, from there */
+    const char *installed; /* from libdir, also in a prefix that was moved */
 };
 
 /* The build tree comes first, where this program, or the shared object that this code is in, is in
