@@ -1,6 +1,8 @@
 # What packaging/deb and packaging/rpm know of a source tarball. Sourced.
 # shellcheck shell=sh disable=SC2034
 
+umask 022 # else the modes of files in source packages are those of who makes them
+
 die() { printf 'packaging/%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 
 # source_unpack TARBALL FOLDER: the sources in FOLDER/gpubind-VERSION, and nothing else there. Sets
