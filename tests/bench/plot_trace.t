@@ -106,6 +106,14 @@ refuses 'two traces' "'b' is one word too many" trace a b
 plot "$tmp/other.0" -o "$tmp/x.json"
 check 'measurements as JSON' grep -q '^gpubind-plot: --output: .* in none of .svg, .png, .pdf and .html$' "$tmp/err"
 is 'no file is left of all these' "$(find "$tmp" -name 'x.*')" ''
+# A part that was cut, and another program's file, beside good ones.
+cut=$tmp/cut
+for rank in 0 1; do cp "$trace.$rank" "$cut.$rank"; done
+cp "$tmp/half.0" "$cut.2" && cp "$tmp/other.0" "$cut.3"
+plot trace "$cut" -o "$tmp/cut.json"
+is 'parts that cannot be read are left out' "$status $(cat "$tmp/err") $("$python" -c "
+import json, sys
+print([part['rank'] for part in json.load(open(sys.argv[1]))['gpubind']['parts']])" "$tmp/cut.json")" '0  [0, 1]'
 if ! "$python" -c 'import matplotlib' 2>/dev/null; then
     skip 'pictures' 'no python3-matplotlib'
     done_testing
@@ -132,6 +140,8 @@ for number in ('3.00', '2.00', '1.00', '4.00'):
     assert number in words, (number, words)" "$tmp/all.html"
 plot trace "$trace.3" --only totals -o "$tmp/part.svg"
 check 'one part, one panel' sh -c '[ "$(grep -c "from rank" "$0")" = 0 ] && grep -q "put, staged: 1 call" "$0"' "$tmp/part.svg"
+plot trace "$cut" -o "$tmp/cut.svg"
+check 'a note tells of parts that cannot be read' grep -q 'left out: .*/cut.2 is no JSON: .*; and 1 more that cannot be read' "$tmp/cut.svg"
 # More ranks than rows.
 for rank in 0 99; do
     part $rank 100 latest $now "$(pair send $((99 - rank)) staged 1000)"
