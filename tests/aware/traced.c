@@ -2,10 +2,12 @@
  * message has a tag of its own. With an argument: that part alone. */
 #include <mpi.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "examples/device.h"
@@ -165,6 +167,30 @@ static void many(void)
                      MPI_STATUS_IGNORE);
 }
 
+/* Its part of the trace is longer than a file may be. */
+static void full(void)
+{
+    const struct rlimit most = {1000000, 1000000};
+
+    many();
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &most);
+}
+
+/* Another run writes a part of the same name, which is longer. */
+static void other(void)
+{
+    char name[4096];
+    FILE *file;
+
+    snprintf(name, sizeof name, "%s.%d", getenv("GPUBIND_TRACE"), rank);
+    file = fopen(name, "w");
+    for (int i = 0; i < 100000 && file; i++)
+        fputc('{', file);
+    if (file)
+        fclose(file);
+}
+
 static double cpu_seconds(void)
 {
     struct timespec time;
@@ -201,6 +227,8 @@ static const struct {
              {"windows", windows},
              {"threads", threads},
              {"many", many},
+             {"full", full},
+             {"other", other},
              {"cost", cost}};
 
 int main(int argc, char **argv)

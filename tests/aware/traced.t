@@ -42,13 +42,21 @@ is 'a file that cannot be written: the program goes on' "$status" 0
 is '... and each rank says so once' \
     "$(grep -c '^gpubind: GPUBIND_TRACE: .*/nowhere/x\.[0-2] cannot be written: No such file' "$tmp/err") $(wc -l <"$tmp/err")" \
     '3 3'
+start simulated 1 env "GPUBIND_TRACE=$tmp/short" "$program" full
+is 'no space: the program goes on' "$status" 0
+is '... and says so' "$(cat "$tmp/err")" "gpubind: GPUBIND_TRACE: $tmp/short.0 cannot be written: File too large"
+is '... and leaves an empty part, no half one' "$(find "$tmp" -name 'short*' -size 0)" "$tmp/short.0"
 if [ -w /dev/full ]; then
     ln -s /dev/full "$tmp/full.0"
     start simulated 1 env "GPUBIND_TRACE=$tmp/full" "$program" many
-    is 'no space: the program goes on' "$status" 0
+    is 'a device that is full: the program goes on' "$status" 0
     is '... and says so' "$(sed 's/written: .*/written/' "$tmp/err")" \
         "gpubind: GPUBIND_TRACE: $tmp/full.0 cannot be written"
 fi
+start simulated 1 env "GPUBIND_TRACE=$tmp/two" "$program" other
+is 'two runs with one FILE: the program comes to its end' "$status" 0
+check '... the part is JSON, of one of them' python3 -m json.tool "$tmp/two.0"
+is '... and no other file is left' "$(find "$tmp" -name 'two*')" "$tmp/two.0"
 start simulated 3 env GPUBIND_TRACE= "$program" messages
 is 'no name is none' "$status $(cat "$tmp/err")" '0 '
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,7 +15,8 @@ bool trace_part_is_on;
 static struct trace trace;
 static struct trace_job job;
 static int file = -1;
-static char *path; /* of it */
+static char *path;                 /* of it */
+static char *real_path, *new_path; /* NULL: it is no file that another one can replace */
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -51,6 +53,18 @@ static bool name_file(const char *name, enum trace_library library, int rank)
     return path;
 }
 
+/* A link stays one, and a device is written itself. */
+static void name_new_file(void)
+{
+    struct stat status;
+
+    if (fstat(file, &status) < 0 || !S_ISREG(status.st_mode))
+        return;
+    real_path = realpath(path, NULL);
+    if (real_path && asprintf(&new_path, "%s.%d.new", real_path, (int)getpid()) < 0)
+        new_path = NULL;
+}
+
 /* Now, not at the end: the user is told at once, and what an earlier run has left is gone. */
 static bool open_file(const char *name, enum trace_library library, int rank)
 {
@@ -59,6 +73,8 @@ static bool open_file(const char *name, enum trace_library library, int rank)
     file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file < 0)
         refuse(strerror(errno));
+    else
+        name_new_file();
     return file >= 0;
 }
 
@@ -108,20 +124,51 @@ static int write_all(const char *bytes, size_t length)
     return 0;
 }
 
+/* Where two runs have one FILE, each writes a file of its own, so that a part is of one of them, and whole. */
+static bool open_new_file(void)
+{
+    int opened;
+
+    if (!new_path)
+        return false;
+    unlink(new_path); /* of a process that was killed while it wrote */
+    opened = open(new_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (opened < 0)
+        return false;
+    close(file);
+    file = opened;
+    return true;
+}
+
+/* 0, or the error's number; then the part is empty, or another run's. */
+static int write_file(const struct text *text)
+{
+    const bool is_new = open_new_file();
+    int error = write_all(text->bytes, text->length) < 0 ? errno : 0;
+
+    if (error && !is_new && real_path && ftruncate(file, 0) < 0)
+        error = errno;
+    if (close(file) < 0 && !error)
+        error = errno;
+    if (is_new && !error && rename(new_path, real_path) < 0)
+        error = errno;
+    if (is_new && error)
+        unlink(new_path);
+    return error;
+}
+
 /* The memory stays: another thread may be about to record. */
 void trace_part_close(void)
 {
     struct text text = {0};
+    int error;
 
     if (!trace_part_is_on)
         return;
     trace_part_is_on = false;
     trace_render(&trace, &job, &text);
-    if (text.failed)
-        refuse("out of memory");
-    else if (write_all(text.bytes, text.length) < 0)
-        refuse(strerror(errno));
-    if (close(file) < 0)
-        refuse(strerror(errno));
+    error = text.failed ? ENOMEM : write_file(&text);
+    if (error)
+        refuse(error == ENOMEM ? "out of memory" : strerror(error));
     text_clear(&text);
 }
