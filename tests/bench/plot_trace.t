@@ -50,6 +50,25 @@ plot trace "$trace" --list
 is '--list' "$status $(sed 's/ .*//' "$tmp/out" | xargs)" \
     "0 $(for p in direct packed buffered staged plain received; do echo trace/sent-$p; done | xargs) trace/totals trace/time trace/collectives"
 
+# A launcher that names no job: the latest one has a part of rank 0 alone, and that of rank 1 was written so many ms
+# before it, on a node whose clock may be another.
+# unnamed NODE MS RANKS
+unnamed() {
+    sed "s/\"job\": \"latest\"/\"job\": null, \"entered_unix_ns\": $((now - 50000000))/" "$trace.0" >"$tmp/unnamed.0"
+    sed "s/\"job\": \"latest\", \"host\": \"[^\"]*/\"job\": null, \"host\": \"$1/
+        s/\"started_unix_ns\": [0-9]*/\"started_unix_ns\": $((now - 60000000000)), \"ended_unix_ns\": $((now - $2 * 1000000))/" \
+        "$trace.1" >"$tmp/unnamed.1"
+    plot trace "$tmp/unnamed" -o "$tmp/unnamed.json"
+    is "a job without a name: a part of $1, $2 ms" "$status $("$python" -c "
+import json, sys
+print([part['rank'] for part in json.load(open(sys.argv[1]))['gpubind']['parts']])" "$tmp/unnamed.json")" "0 $3"
+}
+unnamed node0 51 '[0]'
+unnamed node0 49 '[0, 1]'
+unnamed node1 1500 '[0]'
+unnamed node1 500 '[0, 1]'
+unnamed node0 -1 '[0, 1]'
+
 # ---- parts of libgpubind, alone and beside those of libgpubind-aware
 
 # also RANK: beside its part one of libgpubind, whose event begins 5 us later; and there alone, too.
@@ -82,6 +101,14 @@ plot trace "$tmp/alone" -o "$tmp/alone.json"
 is 'libgpubind alone' "$status $(told "$tmp/alone.json")" \
     "0 [(0, 1100, 7.0), (1, 1100, 7.0)]
 [(0, 70000), (1, 70000)]"
+
+# A rank without the MPI functions' part is told of by the others.
+trace=$tmp/mixed
+part 0 2 both $now "$(pair receive 1 plain 6000)"
+cp "$tmp/both.libgpubind.1" "$trace.libgpubind.1"
+trace=$tmp/trace
+plot trace "$tmp/mixed" --list
+is 'a rank with libgpubind alone' "$(grep -c '^trace/sent-plain ' "$tmp/out")" 1
 
 # ---- refused: one sentence, status 1, no file
 
@@ -128,7 +155,7 @@ check '... with the words, and the numbers in MB' "$python" -c "
 import html, re, sys
 page = open(sys.argv[1], encoding='utf-8').read()
 words = [html.unescape(word) for word in re.findall('<text[^>]*>([^<]*)</text>', page)]
-for word in ('what ranks sent to each other: trace', 'from GPU to GPU, MB', 'packed in GPU memory, MB',
+for word in ('what ranks sent to each other: trace', '4 ranks, 6e-06 s until the last event, gpubind 0.1', 'from GPU to GPU, MB', 'packed in GPU memory, MB',
              'staged through host memory, MB', 'send, direct: 1 call', 'put, staged',
              'MPI_Bcast, nccl: 6 calls, 1K each', 'host memory of the sender\'s, staged by the', 'receiver, MB',
              'parts of other runs, left out: 1',
@@ -142,6 +169,8 @@ plot trace "$trace.3" --only totals -o "$tmp/part.svg"
 check 'one part, one panel' sh -c '[ "$(grep -c "from rank" "$0")" = 0 ] && grep -q "put, staged: 1 call" "$0"' "$tmp/part.svg"
 plot trace "$cut" -o "$tmp/cut.svg"
 check 'a note tells of parts that cannot be read' grep -q 'left out: .*/cut.2 is no JSON: .*; and 1 more that cannot be read' "$tmp/cut.svg"
+plot trace "$tmp/mixed" -o "$tmp/mixed.svg"
+check 'a note tells of a library without a part' grep -q '>there is no part of libgpubind-aware of rank 1<' "$tmp/mixed.svg"
 # More ranks than rows.
 for rank in 0 99; do
     part $rank 100 latest $now "$(pair send $((99 - rank)) staged 1000)"

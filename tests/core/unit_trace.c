@@ -7,8 +7,8 @@
 #include "core/trace/trace.h"
 #include "tests/tap.h"
 
-static const struct trace_job job = {TRACE_LIBGPUBIND_AWARE, "1.0", "node\"1", NULL, 1, 1000,
-                                     5000000000000000001};
+static const struct trace_job job = {
+    TRACE_LIBGPUBIND_AWARE, "1.0", "node\"1", NULL, 1, 1000, 900, 13000, 5000000000000000001};
 
 static struct trace_event event(int kind, int path, int peer, uint64_t start, uint64_t end)
 {
@@ -34,6 +34,7 @@ static void the_document(void)
     static const char wanted[] =
         "{\"displayTimeUnit\": \"ns\", \"gpubind\": {\"trace\": 1, \"library\": \"libgpubind-aware\", "
         "\"version\": \"1.0\", \"job\": null, \"host\": \"node\\\"1\", \"rank\": 1, \"ranks\": 2, \"started_unix_ns\": 5000000000000000001, "
+        "\"entered_unix_ns\": 4999999999999999901, \"ended_unix_ns\": 5000000000000012001, "
         "\"events\": 4, \"dropped\": 1, \"pairs\": [\n"
         "  {\"kind\": \"send\", \"peer\": 0, \"path\": \"direct\", \"calls\": 2, \"bytes\": 200, \"us\": 5.000},\n"
         "  {\"kind\": \"receive\", \"peer\": null, \"path\": \"staged\", \"calls\": 1, \"bytes\": 100, "
@@ -72,7 +73,8 @@ static void the_document(void)
 /* In a viewer its rows are others than those of the same rank's other library. */
 static void of_libgpubind(void)
 {
-    const struct trace_job other = {TRACE_LIBGPUBIND, "1.0", "node", "job", 1, 1000, 5000};
+    const struct trace_job other = {
+        TRACE_LIBGPUBIND, "1.0", "node", "job", 1, 1000, 1000, 2000, 5000};
     struct trace trace;
     struct text text = {0};
 

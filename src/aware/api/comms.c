@@ -21,12 +21,14 @@ static int started(int result)
 NEXT(MPI_Init)
 AWARE_PUBLIC int MPI_Init(int *argc, char ***argv)
 {
+    trace_part_enter();
     return started(BEHIND(MPI_Init, argc, argv));
 }
 
 NEXT(MPI_Init_thread)
 AWARE_PUBLIC int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
+    trace_part_enter();
     return started(BEHIND(MPI_Init_thread, argc, argv, required, provided));
 }
 

@@ -68,6 +68,8 @@ struct trace_job {
     const char *job; /* alike on all ranks of a job, another one of other jobs; NULL: not known */
     int rank;
     uint64_t started; /* of the events' clock: the document's times count from here */
+    uint64_t entered; /* of the same clock: before all ranks were in MPI_Init, or in gpubind_init */
+    uint64_t ended;
     uint64_t
         started_unix; /* the same time in ns since 1970, by which ranks' documents are put together */
 };

@@ -229,6 +229,9 @@ void trace_render(struct trace *trace, const struct trace_job *job, struct text 
     json_value(&json, "rank", "%d", job->rank);
     json_value(&json, "ranks", "%d", trace->size);
     json_value(&json, "started_unix_ns", "%" PRIu64, job->started_unix);
+    json_value(&json, "entered_unix_ns", "%" PRIu64,
+               job->started_unix - (job->started - job->entered));
+    json_value(&json, "ended_unix_ns", "%" PRIu64, job->started_unix + job->ended - job->started);
     json_value(&json, "events", "%zu", n);
     json_value(&json, "dropped", "%zu", dropped);
     add_pairs(&json, trace);

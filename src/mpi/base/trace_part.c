@@ -31,6 +31,11 @@ uint64_t trace_part_now(void)
     return clock_ns(CLOCK_MONOTONIC);
 }
 
+void trace_part_enter(void)
+{
+    job.entered = trace_part_now();
+}
+
 static void refuse(const char *reason)
 {
     fprintf(stderr, "gpubind: GPUBIND_TRACE: %s cannot be written: %s\n", path, reason);
@@ -101,6 +106,8 @@ bool trace_part_open(enum trace_library library)
     job.job = getenv("PMIX_NAMESPACE");
     job.started_unix = clock_ns(CLOCK_REALTIME);
     job.started = trace_part_now();
+    if (job.entered == 0)
+        job.entered = job.started;
     trace_part_is_on = true;
     return true;
 }
@@ -166,6 +173,7 @@ void trace_part_close(void)
     if (!trace_part_is_on)
         return;
     trace_part_is_on = false;
+    job.ended = trace_part_now();
     trace_render(&trace, &job, &text);
     error = text.failed ? ENOMEM : write_file(&text);
     if (error)

@@ -10,6 +10,8 @@
 
 extern bool trace_part_is_on;
 
+/* MPI is about to be. Where it is not called, ranks wait for each other behind trace_part_open. */
+void trace_part_enter(void);
 /* MPI is there. Opens the file where the variable asks for one; if it cannot be written, says so and leaves it
  * at that. true: it is on now, and was not before. */
 bool trace_part_open(enum trace_library library);
