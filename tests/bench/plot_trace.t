@@ -110,6 +110,17 @@ trace=$tmp/trace
 plot trace "$tmp/mixed" --list
 is 'a rank with libgpubind alone' "$(grep -c '^trace/sent-plain ' "$tmp/out")" 1
 
+# What a receiver has staged is there in full, beside other bytes that its sender has staged and it has not.
+trace=$tmp/staged
+part 0 2 latest $now "$(pair send 1 plain 5000000), $(pair send 1 staged 3000000)"
+part 1 2 latest $now "$(pair receive 0 staged 5000000), $(pair receive 0 plain 3000000)"
+trace=$tmp/same
+part 0 2 latest $now "$(pair send 1 staged 3000000)"
+part 1 2 latest $now "$(pair receive 0 staged 3000000)"
+trace=$tmp/trace
+plot trace "$tmp/same" --list
+is 'what both sides have staged is in one panel' "$(grep -c sent- "$tmp/out") $(grep -c '^trace/sent-staged ' "$tmp/out")" '1 1'
+
 # ---- refused: one sentence, status 1, no file
 
 # refuses DESCRIPTION PATTERN WORD...
@@ -157,7 +168,7 @@ page = open(sys.argv[1], encoding='utf-8').read()
 words = [html.unescape(word) for word in re.findall('<text[^>]*>([^<]*)</text>', page)]
 for word in ('what ranks sent to each other: trace', '4 ranks, 6e-06 s until the last event, gpubind 0.1', 'from GPU to GPU, MB', 'packed in GPU memory, MB',
              'staged through host memory, MB', 'send, direct: 1 call', 'put, staged',
-             'MPI_Bcast, nccl: 6 calls, 1K each', 'host memory of the sender\'s, staged by the', 'receiver, MB',
+             'MPI_Bcast, nccl: 6 calls, 1K each', 'staged by the receiver, whatever memory', 'the sender passed, MB',
              'parts of other runs, left out: 1',
              'calls with a peer of another MPI_COMM_WORLD, which are in no matrix: 1',
              'rank 1: the last 5 of 9 events are in the sums alone, not in the timeline'):
@@ -171,6 +182,8 @@ plot trace "$cut" -o "$tmp/cut.svg"
 check 'a note tells of parts that cannot be read' grep -q 'left out: .*/cut.2 is no JSON: .*; and 1 more that cannot be read' "$tmp/cut.svg"
 plot trace "$tmp/mixed" -o "$tmp/mixed.svg"
 check 'a note tells of a library without a part' grep -q '>there is no part of libgpubind-aware of rank 1<' "$tmp/mixed.svg"
+plot trace "$tmp/staged" --only sent-received -o "$tmp/staged.svg"
+is 'what receivers have staged is there in full' "$(grep -c '>5\.00<' "$tmp/staged.svg") $(grep -c '>2\.00<' "$tmp/staged.svg")" '1 0'
 # More ranks than rows.
 for rank in 0 99; do
     part $rank 100 latest $now "$(pair send $((99 - rank)) staged 1000)"
