@@ -185,11 +185,17 @@ check 'a note tells of a library without a part' grep -q '>there is no part of l
 plot trace "$tmp/staged" --only sent-received -o "$tmp/staged.svg"
 is 'what receivers have staged is there in full' "$(grep -c '>5\.00<' "$tmp/staged.svg") $(grep -c '>2\.00<' "$tmp/staged.svg")" '1 0'
 # More ranks than rows.
-for rank in 0 99; do
-    part $rank 100 latest $now "$(pair send $((99 - rank)) staged 1000)"
+for rank in 0 1 98 99; do
+    part $rank 100 latest $now "$(pair send $((99 - rank)) staged 1000)" 2
 done
-rm -f "$trace".[137]
+rm -f "$trace".[37]
 plot trace "$trace" --list
 check 'many ranks stand in groups' grep -q 'staged through host memory (of each 4 ranks from the one named), kB' "$tmp/out"
+plot trace "$trace" -o "$tmp/many.svg"
+check '... and are in one note' grep -q '>rank 0-1, 98-99: the last 8 of 36 events are in the sums alone' "$tmp/many.svg"
+trace=$tmp/apart
+part 0 2 latest $now "$(pair send 1 staged 3000000000), $(pair send 0 staged 5000)"
+plot trace "$trace" -o "$tmp/apart.svg"
+is 'few bytes beside many have their own unit' "$(grep -o '>\(3\.00\|5 kB\|0\.000\)<' "$tmp/apart.svg" | sort -u | xargs)" '>3.00< >5 kB<'
 nothing_left 'nothing is left'
 done_testing
