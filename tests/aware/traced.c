@@ -102,6 +102,7 @@ static void persistent(void)
 
 static void collectives(void)
 {
+    static const int counts[] = {1, 2, 3}, starts[] = {0, 1, 3};
     MPI_Request request;
 
     MPI_Bcast(gpu, LARGE, MPI_BYTE, 0, MPI_COMM_WORLD);
@@ -110,6 +111,10 @@ static void collectives(void)
     MPI_Iallgather(host, 10, MPI_BYTE, host + LARGE / 2, 10, MPI_BYTE, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_Alltoall(host, 8, MPI_BYTE, host + LARGE / 2, 8, MPI_BYTE, MPI_COMM_WORLD);
+    MPI_Reduce_scatter_block(host, host + LARGE / 2, 5, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Scatter(host, 10, MPI_BYTE, host + LARGE / 2, 10, MPI_BYTE, 1, MPI_COMM_WORLD);
+    MPI_Scatterv(host, counts, starts, MPI_BYTE, host + LARGE / 2, counts[rank], MPI_BYTE, 2,
+                 MPI_COMM_WORLD);
 }
 
 static void windows(void)

@@ -24,7 +24,9 @@ MESSAGES = [
 ]
 COLLECTIVES = [("MPI_Bcast", LARGE, {"direct": ("direct",), "host": ("staged",)}),
                ("MPI_Allreduce", 8, STAGED), ("MPI_Allreduce", 8, PLAIN),
-               ("MPI_Iallgather", 10, PLAIN), ("MPI_Alltoall", 24, PLAIN)]
+               ("MPI_Iallgather", 10, PLAIN), ("MPI_Alltoall", 24, PLAIN),
+               ("MPI_Reduce_scatter_block", 60, PLAIN), ("MPI_Scatter", (10, 30, 10), PLAIN),
+               ("MPI_Scatterv", (1, 2, 6), PLAIN)]
 ONE_SIDED = [("put", 1, 100), ("get", 2, 1000), ("accumulate", 1, 4)]
 EACH, THREADS = 200, 4
 
@@ -40,7 +42,8 @@ def wanted(rank, setting):
         kind = ("send", "receive")[rank]
         events += [(kind, 1 - rank, 100 + thread, i, ("plain",))
                    for thread in range(THREADS) for i in range(EACH)]
-    events += [(name, None, None, nbytes, paths[setting]) for name, nbytes, paths in COLLECTIVES]
+    events += [(name, None, None, nbytes[rank] if isinstance(nbytes, tuple) else nbytes, paths[setting])
+               for name, nbytes, paths in COLLECTIVES]
     if rank == 0:
         events += [(kind, peer, None, nbytes, DIRECT[setting]) for kind, peer, nbytes in ONE_SIDED]
     return events

@@ -159,6 +159,7 @@ static uint8_t path_of(const struct staged b[2])
                           .counts = COUNTS(recvcounts), \
                           .displs = DISPLS(rdispls)})
 
+#define REDUCED_BLOCK ((struct coll_blocks){.n = recvcount, .type = datatype})
 #define REDUCED \
     ((struct coll_blocks){.varies = true, .type = datatype, .counts = COUNTS(recvcounts)})
 

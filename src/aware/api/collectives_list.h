@@ -33,7 +33,7 @@ EACH(Exscan, Iexscan, NO_ROOT, elements_bytes(count, datatype), false,
       MPI_Comm comm),
      (b[0].host, b[1].host, count, datatype, op, comm))
 
-EACH(Reduce_scatter_block, Ireduce_scatter_block, NO_ROOT, elements_bytes(recvcount, datatype),
+EACH(Reduce_scatter_block, Ireduce_scatter_block, NO_ROOT, bytes_of_group(&coll, REDUCED_BLOCK),
      coll_direct_reduce_scatter(&coll, &result, sendbuf, recvbuf, recvcount, datatype, op),
      coll_reduce_scatter(b, &coll, sendbuf, recvbuf, (struct numbers){0}, recvcount, datatype),
      (const void *sendbuf, void *recvbuf, COUNT recvcount, MPI_Datatype datatype, MPI_Op op,
@@ -59,13 +59,13 @@ EACH(Gatherv, Igatherv, root, bytes_of_own(&coll, SENT, GOTV),
      (SEND, RECVV, int root, MPI_Comm comm),
      (b[0].host, sendcount, sendtype, b[1].host, recvcounts, rdispls, recvtype, root, comm))
 
-EACH(Scatter, Iscatter, root, bytes_of_own(&coll, GOT, SENT),
+EACH(Scatter, Iscatter, root, bytes_scattered(&coll, SENT, GOT),
      coll_direct_scatter(&coll, &result, SENT, GOT),
      coll_scatter(b, &coll, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
      (SEND, RECV, int root, MPI_Comm comm),
      (b[0].host, sendcount, sendtype, b[1].host, recvcount, recvtype, root, comm))
 
-EACH(Scatterv, Iscatterv, root, bytes_of_own(&coll, GOT, SENTV),
+EACH(Scatterv, Iscatterv, root, bytes_scattered(&coll, SENTV, GOT),
      coll_direct_scatter(&coll, &result, SENTV, GOT),
      coll_scatterv(b, &coll, sendbuf, COUNTS(sendcounts), DISPLS(sdispls), sendtype, recvbuf,
                    recvcount, recvtype),

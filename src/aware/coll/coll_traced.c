@@ -16,8 +16,8 @@ MPI_Count bytes_of_own(const struct coll *coll, struct coll_blocks block, struct
 {
     int rank = 0;
 
-    if (coll->root == MPI_ROOT) /* the blocks are of the other group's */
-        return 0;
+    if (coll->root == MPI_ROOT) /* it gets the other group's */
+        return bytes_of_all(coll, others, others);
     if (block.at != MPI_IN_PLACE)
         return elements_bytes(block.n, block.type);
     if (!others.varies)
@@ -34,6 +34,18 @@ MPI_Count bytes_of_all(const struct coll *coll, struct coll_blocks blocks,
     PMPI_Comm_test_inter(coll->comm, &inter);
     inter ? PMPI_Comm_remote_size(coll->comm, &size) : PMPI_Comm_size(coll->comm, &size);
     return blocks_bytes(blocks.at == MPI_IN_PLACE ? &others : &blocks, size);
+}
+
+MPI_Count bytes_scattered(const struct coll *coll, struct coll_blocks blocks,
+                          struct coll_blocks block)
+{
+    int rank = 0, inter = 0;
+
+    PMPI_Comm_test_inter(coll->comm, &inter);
+    PMPI_Comm_rank(coll->comm, &rank);
+    if (coll->root == MPI_ROOT || (!inter && coll->root == rank))
+        return bytes_of_all(coll, blocks, blocks);
+    return elements_bytes(block.n, block.type);
 }
 
 MPI_Count bytes_of_group(const struct coll *coll, struct coll_blocks blocks)
