@@ -1,6 +1,5 @@
 /* The subcommand report: the others one after the other, beside the machine's peaks. */
 #include <mpi.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +42,6 @@ struct report_run {
     struct gpubind_error absent[SECTIONS]; /* "" where it was measured */
     bool failed[SECTIONS];                 /* of sections that could have been measured */
     bool started;                          /* a section has started the library */
-    FILE *file;                            /* of --output */
 };
 
 /* The defaults of the subcommand, overridden by the options of report. Kernels keep their number of
@@ -95,7 +93,6 @@ static void run_section(struct report_run *run, int i)
     struct gpubind_error *err = &run->absent[i];
     int status;
 
-    run->tables[i].schema = subcommands[sections[i].subcommand].benchmark->schema;
     err->text[0] = '\0';
     status = fill(run, &sections[i], &run->tables[i], err);
     if (status == 0) {
@@ -135,6 +132,8 @@ static void fill_roofline(struct report_run *run, const struct peaks *peaks)
 {
     struct text *machine = &run->roofline.machine;
 
+    table_clear(&run->roofline);
+    run->roofline.schema = &roofline_schema;
     machine_add_job("report", run->n, machine);
     machine_add_host(machine);
     machine_add_mpi(machine);
@@ -142,31 +141,6 @@ static void fill_roofline(struct report_run *run, const struct peaks *peaks)
     for (int i = 0; i < SECTIONS; i++)
         if (!*run->absent[i].text)
             roofline_add(&run->tables[i], peaks, &run->roofline);
-}
-
-static int measure_all(struct report_run *run, struct gpubind_error *err)
-{
-    struct peaks *peaks = calloc(1, sizeof *peaks);
-    int status, measured = 0;
-
-    if (!peaks)
-        ranks_die("out of memory");
-    run->roofline.schema = &roofline_schema;
-    /* First, as nothing can be measured without a GPU. */
-    status = read_peaks(run, peaks, err);
-    for (int i = 0; i < SECTIONS && status == 0; i++) {
-        run_section(run, i);
-        measured += !*run->absent[i].text;
-    }
-    if (status == 0 && !measured)
-        status = error_set(err, "%s", run->absent[0].text);
-    /* Once more, as idle links may have reported lower speeds before. */
-    if (status == 0)
-        status = read_peaks(run, peaks, err);
-    if (status == 0 && run->rank == 0)
-        fill_roofline(run, peaks);
-    free(peaks);
-    return status;
 }
 
 /* The roofline, and the tables of all sections. */
@@ -193,14 +167,60 @@ static void print_json(const struct report_run *run, struct text *text)
     text_add(text, "\n");
 }
 
-static int write_file(struct report_run *run)
+/* A call of the library that fails ends the job, and what was measured before is to be there then. On rank 0. */
+static void keep(struct report_run *run, const struct peaks *peaks)
 {
     struct text text = {0};
-    FILE *file = run->file;
+
+    fill_roofline(run, peaks);
+    print_json(run, &text);
+    output_replace(run->options->output, &text, false);
+    text_clear(&text);
+}
+
+static int measure_all(struct report_run *run, struct gpubind_error *err)
+{
+    struct peaks *peaks = calloc(1, sizeof *peaks);
+    int status, measured = 0;
+
+    if (!peaks)
+        ranks_die("out of memory");
+    for (int i = 0; i < SECTIONS; i++) {
+        run->tables[i].schema = subcommands[sections[i].subcommand].benchmark->schema;
+        error_set(&run->absent[i], "the job ended before");
+    }
+    /* First, as nothing can be measured without a GPU. */
+    status = read_peaks(run, peaks, err);
+    for (int i = 0; i < SECTIONS && status == 0; i++) {
+        run_section(run, i);
+        measured += !*run->absent[i].text;
+        if (run->rank == 0 && measured)
+            keep(run, peaks);
+    }
+    if (status == 0 && !measured)
+        status = error_set(err, "%s", run->absent[0].text);
+    /* Once more, as idle links may have reported lower speeds before. */
+    if (status == 0)
+        status = read_peaks(run, peaks, err);
+    if (status == 0 && run->rank == 0)
+        fill_roofline(run, peaks);
+    free(peaks);
+    return status;
+}
+
+static int write_file(const struct report_run *run)
+{
+    struct gpubind_error err;
+    struct text text = {0};
+    bool good;
 
     print_json(run, &text);
-    run->file = NULL;
-    return output_close("output", run->options->output, file, &text);
+    good = output_replace(run->options->output, &text, true);
+    text_clear(&text);
+    if (good)
+        return 0;
+    error_set(&err, "--output: %s cannot be written", run->options->output);
+    return bench_fail(&err);
 }
 
 /* On stdout: all as JSON, or the roofline, for people with the command that draws all. */
@@ -249,9 +269,9 @@ static int finish(struct report_run *run)
     return status;
 }
 
-static int open_file(struct report_run *run, struct gpubind_error *err)
+static int check_file(const struct report_run *run, struct gpubind_error *err)
 {
-    return output_open("output", run->rank == 0 ? run->options->output : NULL, &run->file, err);
+    return run->rank == 0 ? output_check("output", run->options->output, err) : 0;
 }
 
 static void clear(struct report_run *run)
@@ -259,7 +279,6 @@ static void clear(struct report_run *run)
     for (int i = 0; i < SECTIONS; i++)
         table_clear(&run->tables[i]);
     table_clear(&run->roofline);
-    output_discard(run->options->output, run->file);
 }
 
 int bench_report(const struct bench_options *options)
@@ -273,7 +292,7 @@ int bench_report(const struct bench_options *options)
     ranks_start(true);
     MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &run.n);
-    if (ranks_agree(MPI_COMM_WORLD, open_file(&run, &err), &err) < 0 ||
+    if (ranks_agree(MPI_COMM_WORLD, check_file(&run, &err), &err) < 0 ||
         measure_all(&run, &err) < 0) {
         status = run.rank == 0 ? bench_fail(&err) : EXIT_OWN;
     } else {

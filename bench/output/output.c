@@ -1,46 +1,66 @@
 #include "bench/output/output.h"
 
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "bench/lib/program.h"
 
-int output_open(const char *option, const char *path, FILE **file, struct gpubind_error *err)
+int output_check(const char *option, const char *path, struct gpubind_error *err)
 {
-    *file = path ? fopen(path, "w") : NULL;
-    if (path && !*file)
+    const bool was_there = access(path, F_OK) == 0;
+    FILE *file = fopen(path, "a");
+
+    if (!file)
         return error_set(err, "--%s: %s cannot be written", option, path);
+    fclose(file);
+    if (!was_there)
+        unlink(path);
     return 0;
 }
 
-int output_close(const char *option, const char *path, FILE *file, struct text *text)
+static bool write_file(const char *path, const char *mode, const struct text *text)
 {
-    struct gpubind_error err;
-    bool good = !text->failed;
+    FILE *file = fopen(path, mode);
+    bool good = file != NULL;
 
     if (good && text->length)
         good = fwrite(text->bytes, 1, text->length, file) == text->length;
-    good &= fclose(file) == 0;
-    text_clear(text);
-    if (good)
-        return 0;
-    error_set(&err, "--%s: %s cannot be written", option, path);
-    return bench_fail(&err);
+    if (file)
+        good &= fclose(file) == 0;
+    return good;
 }
 
-/* Removes regular files only, never a device. */
-void output_discard(const char *path, FILE *file)
+/* Writes a file beside it, and gives that its name. */
+static bool replace_file(const char *path, const struct text *text)
+{
+    char *real = realpath(path, NULL); /* a link stays one */
+    struct text new = {0};
+    bool good;
+
+    text_add(&new, "%s.%d.new", real ? real : path, (int)getpid());
+    good = !new.failed &&write_file(new.bytes, "wx", text);
+    if (good)
+        good = rename(new.bytes, real ? real : path) == 0;
+    if (!good && !new.failed)
+        unlink(new.bytes);
+    text_clear(&new);
+    free(real);
+    return good;
+}
+
+/* What is no regular file has nothing to keep; nor has one in a folder that takes no other. */
+bool output_replace(const char *path, const struct text *text, bool is_last)
 {
     struct stat status;
-    bool regular;
 
-    if (!file)
-        return;
-    regular = fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode);
-    fclose(file);
-    if (regular)
-        unlink(path);
+    if (text->failed)
+        return false;
+    if ((stat(path, &status) < 0 || S_ISREG(status.st_mode)) && replace_file(path, text))
+        return true;
+    return is_last && write_file(path, "w", text);
 }
 
 int output_table(const struct bench_options *options, struct table *table)

@@ -2,22 +2,19 @@
 #ifndef GPUBIND_BENCH_OUTPUT_OUTPUT_H
 #define GPUBIND_BENCH_OUTPUT_OUTPUT_H
 
-#include <stdio.h>
+#include <stdbool.h>
 
 #include "bench/lib/options.h"
 #include "bench/output/table.h"
 #include "core/base/error.h"
 
-/* Opens a file that an option names, before anything is measured. path NULL: *file is NULL. */
-int output_open(const char *option, const char *path, FILE **file, struct gpubind_error *err);
-/* Writes text, empties it, and closes the file. Returns 0, or EXIT_OWN after an error message. */
-int output_close(const char *option, const char *path, FILE *file, struct text *text);
+/* Whether a file that an option names can be written, before anything is measured; what is there stays. */
+int output_check(const char *option, const char *path, struct gpubind_error *err);
+/* Replaces it by one with the text, or leaves it as it is; a device only gets the last text. */
+bool output_replace(const char *path, const struct text *text, bool is_last);
 
-/* Closes and removes a file when there is nothing to write. file may be NULL. */
-void output_discard(const char *path, FILE *file);
-
-/* What was not printed yet of the table, on stdout in the format that was asked for. Returns as
- * output_close does. */
+/* What was not printed yet of the table, on stdout in the format that was asked for. Returns
+ * 0, or EXIT_OWN after an error message. */
 int output_table(const struct bench_options *options, struct table *table);
 /* The same before the table is complete, if it streams and the format allows it: JSON does not. */
 void output_rows(const struct bench_options *options, struct table *table);

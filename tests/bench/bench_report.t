@@ -113,7 +113,20 @@ is 'no library: the others are there' "$status $(grep -c '^  host ' "$tmp/out")"
 file '... and each section that needs it says so' "$tmp/all.json" "
 assert sum(why.startswith('gpubind_init: GPUBIND_PATH') for why in absent) == 3"
 unset GPUBIND_PATH
+export GPUBIND_SIM_FAIL=cuMemcpyDtoDAsync_v2:40=719
+# shellcheck disable=SC2086 # words
+run mpi 2 gpubind-bench report $quick --output "$tmp/died.json"
+unset GPUBIND_SIM_FAIL
+is 'a call that fails in a part ends the job' "$status $(grep -c '^gpubind-bench: rank 0: MPI_GPUSend: .* CUDA error 719' "$tmp/err")" '125 1'
+file '... what was measured before it is in the file' "$tmp/died.json" "
+assert sections['p2p']['results'] and sections['host']['results'] and len(report['results']) == 8
+assert sections['pt2pt']['not_measured'] == sections['halo']['not_measured'] == 'the job ended before'"
+is '... and no other one is left' "$(find "$tmp" -name 'died*')" "$tmp/died.json"
+echo earlier >"$tmp/earlier"
 export GPUBIND_SIM_DEVICES=0
+# shellcheck disable=SC2086 # words
+bench report $quick --output "$tmp/earlier"
+is 'nothing is measured: an earlier file stays' "$status $(cat "$tmp/earlier")" '125 earlier'
 # shellcheck disable=SC2086 # words
 bench report $quick --output "$tmp/none"
 said 'no GPU' 125 'no GPU is visible: there is nothing to measure'
