@@ -51,6 +51,11 @@ if [ -z "$SANITIZED" ] && [ -e "$aware" ]; then
         "$(python3 "$top_srcdir/tests/mpi/traced.py" "$tmp/both" 2 direct packed buffered staged 2>&1)" 'receive send'
     is '... libgpubind-aware of the calls of MPI' "$(grep -c '"library": "libgpubind-aware".*"pairs": \[\]' "$tmp/both.0" "$tmp/both.1" | xargs)" \
         "$tmp/both.0:1 $tmp/both.1:1"
+    start 'network path' 2 env "GPUBIND_TRACE=$tmp/net" "$tmp/aware" "$program" pt2pt
+    is 'both libraries, by the network: the program comes to its end' "$status" 0
+    is '... libgpubind tells of its messages' "$(python3 "$top_srcdir/tests/mpi/traced.py" "$tmp/net" 2 staged 2>&1)" 'receive send'
+    is '... and libgpubind-aware does not tell of what they send by MPI' \
+        "$(grep -c '"library": "libgpubind-aware".*"pairs": \[\]' "$tmp/net.0" "$tmp/net.1" | xargs)" "$tmp/net.0:1 $tmp/net.1:1"
 fi
 
 start simulated 2 env "GPUBIND_TRACE=$tmp/nowhere/x" "$program" alone

@@ -56,7 +56,8 @@ void traced_message(struct traced *call, enum trace_kind kind, enum trace_path w
 {
     MPI_Count size = 0;
 
-    if (rank == MPI_PROC_NULL || comm == MPI_COMM_NULL)
+    if (rank == MPI_PROC_NULL || comm == MPI_COMM_NULL ||
+        (comm != MPI_COMM_WORLD && world_ranks_are_hidden(comm)))
         return;
     if (count > 0 && type != MPI_DATATYPE_NULL)
         PMPI_Type_size_x(type, &size);

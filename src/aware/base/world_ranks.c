@@ -3,6 +3,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "mpi/base/trace_part.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
 static MPI_Group all = MPI_GROUP_NULL;
@@ -14,6 +17,7 @@ static int nusers;
 struct world_ranks {
     MPI_Group group;
     atomic_int nusers; /* the communicator is one */
+    bool hidden;
     int size;
     int world[]; /* of the group's ranks; NOT_YET */
 };
@@ -72,6 +76,7 @@ struct world_ranks *world_ranks_of_group(MPI_Group group)
     }
     ranks->group = group;
     atomic_init(&ranks->nusers, 1);
+    ranks->hidden = false;
     ranks->size = size;
     for (int i = 0; i < size; i++)
         ranks->world[i] = NOT_YET;
@@ -80,12 +85,18 @@ struct world_ranks *world_ranks_of_group(MPI_Group group)
 
 static struct world_ranks *make_ranks(MPI_Comm comm)
 {
+    char name[MPI_MAX_OBJECT_NAME] = "";
     MPI_Group group = MPI_GROUP_NULL;
-    int inter = 0;
+    struct world_ranks *ranks;
+    int inter = 0, length;
 
     PMPI_Comm_test_inter(comm, &inter);
     inter ? PMPI_Comm_remote_group(comm, &group) : PMPI_Comm_group(comm, &group);
-    return world_ranks_of_group(group);
+    ranks = world_ranks_of_group(group);
+    PMPI_Comm_get_name(comm, name, &length);
+    if (ranks)
+        ranks->hidden = strcmp(name, TRACE_OWN_COMM) == 0;
+    return ranks;
 }
 
 /* The lock is held. */
@@ -112,6 +123,18 @@ static int translate(struct world_ranks *ranks, int rank)
     if (ranks->world[rank] == NOT_YET)
         PMPI_Group_translate_ranks(ranks->group, 1, &rank, all, &ranks->world[rank]);
     return ranks->world[rank];
+}
+
+bool world_ranks_are_hidden(MPI_Comm comm)
+{
+    struct world_ranks *ranks;
+    bool hidden;
+
+    pthread_mutex_lock(&lock);
+    ranks = find(comm);
+    hidden = ranks && ranks->hidden;
+    pthread_mutex_unlock(&lock);
+    return hidden;
 }
 
 struct world_ranks *world_ranks_of(MPI_Comm comm)

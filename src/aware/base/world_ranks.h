@@ -11,6 +11,9 @@ void world_ranks_end(void);
 /* Of the remote group of an intercommunicator. MPI_UNDEFINED: it is of another MPI_COMM_WORLD, or no rank. */
 int world_rank(MPI_Comm comm, int rank);
 
+/* A communicator that libgpubind has made for its messages. */
+bool world_ranks_are_hidden(MPI_Comm comm);
+
 /* Those of a communicator, which may be freed meanwhile; or of a group, which is taken over. NULL: out of
  * memory, or it cannot be asked. */
 struct world_ranks;

@@ -10,6 +10,10 @@
 
 extern bool trace_part_is_on;
 
+/* The name of libgpubind's own communicators. It tells of what its functions send there itself, so that the other
+ * library leaves it out. */
+#define TRACE_OWN_COMM "gpubind: what libgpubind sends by MPI"
+
 /* MPI is about to be. Where it is not called, ranks wait for each other behind trace_part_open. */
 void trace_part_enter(void);
 /* MPI is there. Opens the file where the variable asks for one; if it cannot be written, says so and leaves it

@@ -182,6 +182,8 @@ struct domain *domain_make(MPI_Comm comm, int **ranks, const struct settings *se
     *ranks = NULL;
     library_unlock(); /* two threads may attach, in another order elsewhere */
     made = domain && PMPI_Comm_dup(comm, &domain->shadow) == MPI_SUCCESS;
+    if (made && trace_part_is_on)
+        PMPI_Comm_set_name(domain->shadow, TRACE_OWN_COMM);
     complete = made && set_up(domain, ranks, settings) == 0;
     library_lock();
     if (!made) {
