@@ -27,6 +27,7 @@ aware_stand_ins = \
 	src/aware/api/windows.c
 aware_sources = \
 	src/aware/memory/attached.c src/aware/memory/attached.h \
+	src/aware/request/application.c src/aware/request/application.h \
 	src/aware/request/calls.c src/aware/request/calls.h \
 	src/aware/request/carried.c src/aware/request/carried.h \
 	src/aware/coll/coll_blocks.c src/aware/coll/coll_blocks.h \

@@ -354,6 +354,42 @@ static void precision(void)
     result("a view of a real with a precision", "");
 }
 
+/* A request of a file is waited for while a message to GPU memory is to come, whose sender waits likewise. */
+static void beside_messages(void)
+{
+    enum { BYTES = 2 * sizeof host };
+    char *from = device_alloc(BYTES), *to = device_alloc(BYTES);
+    MPI_Request requests[2];
+
+    for (int way = 0; way < 4; way++) {
+        set_up();
+        MPI_Irecv(to, BYTES, MPI_CHAR, (rank + 1) % size, way, MPI_COMM_WORLD, &requests[1]);
+        fill(rank + way);
+        if (way % 2 == 0)
+            MPI_File_iwrite_at(file, (MPI_Offset)rank * N, way < 2 ? host : gpu, N, MPI_DOUBLE,
+                               &requests[0]);
+        else
+            MPI_File_iread_at(file, (MPI_Offset)rank * N, way < 2 ? got : gpu, N, MPI_DOUBLE,
+                              &requests[0]);
+        if (way < 2)
+            MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        else
+            MPI_Waitall(1, requests, MPI_STATUSES_IGNORE);
+        if (way % 2 == 0)
+            MPI_File_read_at(file, (MPI_Offset)rank * N, got, N, MPI_DOUBLE, MPI_STATUS_IGNORE);
+        else if (way == 3)
+            device_read(got, gpu, N * sizeof *gpu);
+        for (int i = 0; i < N; i++)
+            expect(got[i] == (way % 2 ? (rank + 1) * 1e6 : rank + way) + i, "a number", "messages");
+        MPI_Send(from, BYTES, MPI_CHAR, (rank + size - 1) % size, way, MPI_COMM_WORLD);
+        MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    device_free(from);
+    device_free(to);
+    result("requests that are waited for while a message is to come", "");
+}
+
 static int handled;
 
 static void count_errors(MPI_File *of, int *error, ...)
@@ -428,6 +464,7 @@ int main(int argc, char **argv)
     freed_types(name);
     external32();
     precision();
+    beside_messages();
     errors();
     MPI_File_close(&file);
     device_free(gpu);

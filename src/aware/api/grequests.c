@@ -3,10 +3,9 @@
  * this library's. */
 #include <stdlib.h>
 
-#include "aware/base/handlers.h"
 #include "aware/base/next.h"
 #include "aware/base/start.h"
-#include "aware/base/undo.h"
+#include "aware/request/application.h"
 
 /* As functions of C have them, or of Fortran: these return nothing, have a code's address behind the others, and
  * MPI calls them with all that; functions of C do not look at it. */
@@ -17,20 +16,13 @@ struct grequest {
     void *extra;
 };
 
-/* The application's function is called as if it was not MPI that does. */
-#define APPLICATION(call)                                          \
-    __extension__({                                                \
-        const struct handlers_state handlers = handlers_suspend(); \
-        struct undo *const begun = undo_hide();                    \
-        const bool was_behind = is_behind;                         \
-        int result_of_it;                                          \
-                                                                   \
-        is_behind = false;                                         \
-        result_of_it = (call);                                     \
-        is_behind = was_behind;                                    \
-        undo_show(begun);                                          \
-        handlers_resume(handlers);                                 \
-        result_of_it;                                              \
+#define APPLICATION(call)                                    \
+    __extension__({                                          \
+        const struct application left = application_enter(); \
+        const int result_of_it = (call);                     \
+                                                             \
+        application_leave(&left);                            \
+        result_of_it;                                        \
     })
 
 static int query(void *extra, void *status, void *code)

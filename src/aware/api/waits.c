@@ -18,28 +18,12 @@ static int ended(struct several *several, int result)
 
 static const int first = 0;
 
-NEXT(MPI_Wait)
-AWARE_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
-{
-    TRACED_RANGE("MPI_Wait");
-    struct several several;
-    int result;
-
-    call_wait_for_all(1, request);
-    several_begin(&several, 1, request, status);
-    several_ends_one(&several, &first);
-    result = BEHIND(MPI_Wait, request, status_for(&several, status));
-    result = several_complete_any(&several, 0, several.statuses, result);
-    return ended(&several, result);
-}
-
 NEXT(MPI_Test)
-AWARE_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+static int test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     struct several several;
     int result;
 
-    progress_step();
     several_begin(&several, 1, request, status);
     several_ends_one(&several, &first);
     *flag = 0;
@@ -47,6 +31,38 @@ AWARE_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     if (*flag || result != MPI_SUCCESS)
         result = several_complete_any(&several, 0, several.statuses, result);
     return ended(&several, result);
+}
+
+AWARE_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    progress_step();
+    return test(request, flag, status);
+}
+
+NEXT(MPI_Wait)
+static int wait_for(MPI_Request *request, MPI_Status *status)
+{
+    struct several several;
+    int result;
+
+    several_begin(&several, 1, request, status);
+    several_ends_one(&several, &first);
+    result = BEHIND(MPI_Wait, request, status_for(&several, status));
+    result = several_complete_any(&several, 0, several.statuses, result);
+    return ended(&several, result);
+}
+
+AWARE_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+    TRACED_RANGE("MPI_Wait");
+    struct call_waiting waiting;
+    int result = MPI_SUCCESS, flag = 0;
+
+    call_waiting_begin(&waiting);
+    while (result == MPI_SUCCESS && !flag && call_is_to_test(&waiting))
+        result = test(request, &flag, status);
+    call_waiting_end(&waiting);
+    return result == MPI_SUCCESS && !flag ? wait_for(request, status) : result;
 }
 
 NEXT(MPI_Request_get_status)

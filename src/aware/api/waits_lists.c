@@ -73,32 +73,12 @@ AWARE_PUBLIC int MPI_Startall(int n, MPI_Request requests[])
     return result;
 }
 
-NEXT(MPI_Waitall)
-AWARE_PUBLIC int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])
-{
-    TRACED_RANGE("MPI_Waitall");
-    struct several several;
-    int result = MPI_ERR_NO_MEM;
-
-    call_wait_for_all(n, requests);
-    if (!requests_have_any(n, requests))
-        return swept(BEHIND(MPI_Waitall, n, requests, statuses));
-    if (several_begin(&several, n, requests, statuses)) {
-        several_ends_all(&several);
-        result = BEHIND(MPI_Waitall, n, requests, several.statuses);
-        result = several_complete_all(&several, result);
-    }
-    several_end(&several);
-    return swept(result);
-}
-
 NEXT(MPI_Testall)
-AWARE_PUBLIC int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status statuses[])
+static int test_all(int n, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
     struct several several;
     int result = MPI_ERR_NO_MEM;
 
-    progress_step();
     if (!requests_have_any(n, requests))
         return swept(BEHIND(MPI_Testall, n, requests, flag, statuses));
     *flag = 0;
@@ -110,6 +90,42 @@ AWARE_PUBLIC int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Statu
     }
     several_end(&several);
     return swept(result);
+}
+
+AWARE_PUBLIC int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status statuses[])
+{
+    progress_step();
+    return test_all(n, requests, flag, statuses);
+}
+
+NEXT(MPI_Waitall)
+static int wait_for_all(int n, MPI_Request requests[], MPI_Status statuses[])
+{
+    struct several several;
+    int result = MPI_ERR_NO_MEM;
+
+    if (!requests_have_any(n, requests))
+        return swept(BEHIND(MPI_Waitall, n, requests, statuses));
+    if (several_begin(&several, n, requests, statuses)) {
+        several_ends_all(&several);
+        result = BEHIND(MPI_Waitall, n, requests, several.statuses);
+        result = several_complete_all(&several, result);
+    }
+    several_end(&several);
+    return swept(result);
+}
+
+AWARE_PUBLIC int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])
+{
+    TRACED_RANGE("MPI_Waitall");
+    struct call_waiting waiting;
+    int result = MPI_SUCCESS, flag = 0;
+
+    call_waiting_begin(&waiting);
+    while (result == MPI_SUCCESS && !flag && call_is_to_test(&waiting))
+        result = test_all(n, requests, &flag, statuses);
+    call_waiting_end(&waiting);
+    return result == MPI_SUCCESS && !flag ? wait_for_all(n, requests, statuses) : result;
 }
 
 NEXT(MPI_Testany)

@@ -165,6 +165,21 @@ void direct_look_end(void)
         look.idle = NULL;
 }
 
+int direct_look_hide(void)
+{
+    const int hidden = look.depth;
+
+    look.depth = 0;
+    look.idle = NULL;
+    return hidden;
+}
+
+void direct_look_show(int hidden)
+{
+    look.depth = hidden;
+    look.idle = NULL;
+}
+
 static void saw_idle(gpu_context context)
 {
     if (look.depth > 0)

@@ -17,6 +17,9 @@ int direct_from_host(void *gpu, const void *host, size_t nbytes);
  * meanwhile, by another thread, is not earlier work. They may be nested. */
 void direct_look_begin(void);
 void direct_look_end(void);
+/* Around a function of the application that MPI calls there, which may put work into it. */
+int direct_look_hide(void);
+void direct_look_show(int hidden);
 /* Work in the legacy stream of the memory's context has to complete before a copy to it. */
 bool direct_must_wait(const void *gpu);
 /* A copy that was started. */

@@ -2,9 +2,6 @@
 
 #include <sched.h>
 
-#include "aware/base/handlers.h"
-#include "aware/request/persistent.h"
-
 int call_refused(MPI_Comm comm, int result)
 {
     PMPI_Comm_call_errhandler(comm, result);
@@ -104,30 +101,32 @@ int call_sends(struct direct_send *send, int result, MPI_Request descriptor, MPI
     return result == MPI_SUCCESS ? result : call_refused(comm, result);
 }
 
-static bool is_complete(MPI_Request request)
+static void end_look(void *nothing, int code)
 {
-    int complete = 1;
-
-    if (request != MPI_REQUEST_NULL &&
-        handler_status_quietly(request, &complete, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-        complete = 1; /* MPI's wait finds the error */
-    return complete;
+    (void)nothing, (void)code;
+    direct_look_end();
 }
 
-void call_wait_for_all(int n, const MPI_Request requests[])
+void call_waiting_begin(struct call_waiting *waiting)
 {
-    int ncomplete = 0;
-
+    waiting->tests = 0;
     direct_look_begin();
-    for (unsigned spins = 0; ncomplete < n && progress_is_pending(); spins++) {
-        if (spins % POLLS == 0)
-            progress_step();
-        if (is_complete(persistent_active(requests[ncomplete]))) {
-            ncomplete++;
-            spins = -1U;
-        } else if (spins % PROGRESS_SPINS == 0) {
-            sched_yield();
-        }
-    }
-    direct_look_end();
+    undo_begin(&waiting->undo, end_look, NULL);
+}
+
+bool call_is_to_test(struct call_waiting *waiting)
+{
+    if (!progress_is_pending())
+        return false;
+    if (waiting->tests % PROGRESS_SPINS == 1)
+        sched_yield();
+    if (waiting->tests++ % POLLS == 0)
+        progress_step();
+    return true;
+}
+
+void call_waiting_end(struct call_waiting *waiting)
+{
+    if (!undo_end(&waiting->undo))
+        direct_look_end();
 }

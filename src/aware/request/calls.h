@@ -7,6 +7,7 @@
 #include "aware/base/next.h"
 #include "aware/base/traced.h"
 #include "aware/base/undo.h"
+#include "aware/message/direct_memory.h"
 #include "aware/message/direct_receive.h"
 #include "aware/message/direct_send.h"
 #include "aware/message/progress.h"
@@ -30,8 +31,16 @@ int call_ended(struct traced *call, struct staged *buffers, int n, int result, M
 int call_started(struct traced *call, struct staged *buffers, int n, int result,
                  MPI_Request request, bool persistent, MPI_Comm comm);
 
-/* While direct messages are under way, looks after them until MPI's wait for all the requests would return at once. */
-void call_wait_for_all(int n, const MPI_Request requests[]);
+/* A call that waits: while direct messages are under way it is to test instead, again and again, and these functions
+ * look after the messages in between. */
+struct call_waiting {
+    struct undo undo;
+    unsigned tests;
+};
+void call_waiting_begin(struct call_waiting *waiting);
+/* false: none is under way. */
+bool call_is_to_test(struct call_waiting *waiting);
+void call_waiting_end(struct call_waiting *waiting);
 /* Returns when the direct message's buffer may be used again. */
 void call_wait_for(struct direct_send *send);
 /* And when MPI has sent the descriptor. */
