@@ -17,6 +17,7 @@ aware_stand_ins = \
 	src/aware/api/packing.c \
 	src/aware/api/partitioned.c \
 	src/aware/api/probes.c \
+	src/aware/api/queries.c \
 	src/aware/api/sendrecv.c \
 	src/aware/api/spawn.c \
 	src/aware/api/statuses.c \

@@ -49,6 +49,7 @@ EXTRA_DIST += \
 	tests/aware/mpi4py.sh \
 	tests/aware/over_mpich.sh \
 	tests/aware/mpi4py_gpu.py \
+	tests/aware/queries.c \
 	tests/aware/spawn.c \
 	tests/aware/traced.py
 

@@ -1,4 +1,4 @@
-/* Start: whether GPU buffers are staged at all, and what programs ask. */
+/* Start: whether GPU buffers are staged at all. */
 #include "aware/base/start.h"
 
 #include <dlfcn.h>
@@ -11,8 +11,7 @@
 #include "aware/base/next.h"
 #include "aware/base/setting.h"
 
-/* What MPI says of itself. */
-static bool mpi_is_cuda_aware(void)
+bool mpi_is_cuda_aware(void)
 {
     int (*query)(void);
 
@@ -49,11 +48,4 @@ void aware_tell(void)
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0)
         fprintf(stderr, "gpubind: GPU-aware steps aside: this MPI takes GPU memory by itself\n");
-}
-
-/* Open MPI's and MPICH's extension. */
-int MPIX_Query_cuda_support(void);
-AWARE_PUBLIC int MPIX_Query_cuda_support(void)
-{
-    return aware_is_on() || mpi_is_cuda_aware();
 }
