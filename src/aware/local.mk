@@ -13,6 +13,7 @@ aware_stand_ins = \
 	src/aware/api/files.c \
 	src/aware/api/grequests.c \
 	src/aware/api/one_sided.c \
+	src/aware/api/op_create.c \
 	src/aware/api/p2p.c \
 	src/aware/api/packing.c \
 	src/aware/api/partitioned.c \
@@ -69,6 +70,7 @@ aware_sources = \
 	src/aware/message/outgoing_slots.c src/aware/message/outgoing_slots.h \
 	src/aware/request/persistent.c src/aware/request/persistent.h \
 	src/aware/reduce/gpu_reduction.c src/aware/reduce/gpu_reduction.h \
+	src/aware/reduce/operations.c src/aware/reduce/operations.h \
 	src/aware/reduce/reductions.c src/aware/reduce/reductions.h \
 	src/aware/message/progress.c src/aware/message/progress.h \
 	src/aware/request/request_write.c \

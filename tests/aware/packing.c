@@ -296,6 +296,52 @@ static void reductions(void)
     MPI_Op_free(&op);
 }
 
+static double *partial; /* of the GPU */
+
+/* A sum by MPI's local functions in GPU memory. */
+static void add_there(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    static char room[ROOM];
+    int at = 0;
+
+    MPI_Pack(in, *n, *type, room, ROOM, &at, MPI_COMM_SELF);
+    at = 0;
+    MPI_Unpack(room, ROOM, &at, partial, *n, *type, MPI_COMM_SELF);
+    MPI_Reduce_local(partial, inout, *n, *type, MPI_SUM);
+}
+
+/* What all ranks' elements come to, in others. */
+static void is_sum(void)
+{
+    device_read(host_others, others, sizeof host_others);
+    for (int i = 0; i < N; i++)
+        expect(host_others[i] == (size - 1) * size / 2 * 1e6 + (double)size * i, "a sum");
+}
+
+static void local_functions_in_an_operation(void)
+{
+    MPI_Request request;
+    MPI_Op op;
+
+    partial = device_alloc(sizeof host_elements);
+    MPI_Op_create(add_there, 1, &op);
+    fill();
+    MPI_Allreduce(elements, others, N, MPI_DOUBLE, op, MPI_COMM_WORLD);
+    is_sum();
+    fill();
+    MPI_Iallreduce(elements, others, N, MPI_DOUBLE, op, MPI_COMM_WORLD, &request);
+    MPI_Op_free(&op); /* MPI calls its function nevertheless */
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    is_sum();
+    MPI_Op_create(add_there, 1, &op);
+    MPI_Allreduce(host_elements, host_others, N, MPI_DOUBLE, op, MPI_COMM_WORLD);
+    device_write(others, host_others, sizeof host_others);
+    is_sum();
+    MPI_Op_free(&op);
+    device_free(partial);
+    result("MPI's local functions in an operation");
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -314,6 +360,7 @@ int main(int argc, char **argv)
     both_kinds();
     as_a_message();
     reductions();
+    local_functions_in_an_operation();
     device_free(packed);
     device_free(others);
     device_free(elements);

@@ -3,6 +3,8 @@
 #include "aware/base/next.h"
 #include "aware/message/direct_memory.h"
 
+__thread bool is_in_operation;
+
 struct application application_enter(void)
 {
     const struct application left = {handlers_suspend(), undo_hide(), direct_look_hide(),

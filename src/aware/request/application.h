@@ -16,4 +16,8 @@ struct application {
 struct application application_enter(void);
 void application_leave(const struct application *left);
 
+/* This thread is in an operation of the application's, which calls local functions alone: perhaps while MPI makes
+ * progress, and this library has locked the requests. */
+extern __thread bool is_in_operation __attribute__((tls_model("initial-exec")));
+
 #endif

@@ -5,6 +5,7 @@
 #include "aware/base/handlers.h"
 #include "aware/base/next.h"
 #include "aware/message/direct_send.h"
+#include "aware/request/application.h"
 #include "aware/request/staged_request.h"
 #include "core/base/list.h"
 
@@ -54,7 +55,7 @@ void requests_sweep(bool wait)
     int n;
     QUEUE_OF(struct staged_request) over = {0};
 
-    if (atomic_load_explicit(&nfreed, memory_order_relaxed) == 0 || is_behind)
+    if (atomic_load_explicit(&nfreed, memory_order_relaxed) == 0 || is_behind || is_in_operation)
         return;
     pthread_mutex_lock(&requests_lock);
     n = atomic_load(&nfreed);
