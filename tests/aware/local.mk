@@ -50,6 +50,7 @@ EXTRA_DIST += \
 	tests/aware/over_mpich.sh \
 	tests/aware/mpi4py_gpu.py \
 	tests/aware/queries.c \
+	tests/aware/sessions.c \
 	tests/aware/spawn.c \
 	tests/aware/traced.py
 

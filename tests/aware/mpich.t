@@ -9,7 +9,8 @@ aware=$top_builddir/src/aware/.libs/libgpubind-aware-mpich.so.0
 [ -e "$aware" ] || skip_all 'no libgpubind-aware-mpich was built'
 
 export "TEST_FILE=$tmp/data"
-for name in callbacks irregular layouts threads collectives packing partitioned files queries; do
+for name in callbacks irregular layouts threads collectives packing partitioned files queries \
+    sessions; do
     run mpicc.mpich -pthread "-I$top_srcdir" -o "$tmp/$name" "$top_srcdir/tests/aware/$name"*.c -ldl
     if [ "$status" != 0 ]; then
         not_ok "$name compiles with mpicc.mpich"

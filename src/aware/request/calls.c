@@ -2,9 +2,20 @@
 
 #include <sched.h>
 
+/* A program that starts MPI by sessions alone has neither MPI_COMM_SELF nor MPI_COMM_WORLD. */
+static bool has_handler(MPI_Comm comm)
+{
+    int initialized = 1;
+
+    if (comm == MPI_COMM_SELF)
+        PMPI_Initialized(&initialized);
+    return initialized;
+}
+
 int call_refused(MPI_Comm comm, int result)
 {
-    PMPI_Comm_call_errhandler(comm, result);
+    if (has_handler(comm))
+        PMPI_Comm_call_errhandler(comm, result);
     return result;
 }
 

@@ -14,7 +14,7 @@
 #include "aware/message/staged.h"
 #include "aware/request/requests.h"
 
-/* Calls the communicator's error handler. Returns result. */
+/* Calls the communicator's error handler, if it has one. Returns result. */
 int call_refused(MPI_Comm comm, int result);
 /* MPI has completed a request of that communicator with result; error: of a copy to the GPU, or of a direct
  * message. */
