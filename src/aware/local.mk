@@ -62,6 +62,7 @@ aware_sources = \
 	src/aware/memory/gpu_pool.c src/aware/memory/gpu_pool.h \
 	src/aware/memory/host_pool.c src/aware/memory/host_pool.h \
 	src/aware/memory/kernel_start.c src/aware/memory/kernel_start.h \
+	src/aware/request/generalized.c src/aware/request/generalized.h \
 	src/aware/request/matched.c src/aware/request/matched.h \
 	src/aware/base/handlers.c src/aware/base/handlers.h \
 	src/aware/base/info.c src/aware/base/info.h \

@@ -172,6 +172,85 @@ static void use_generalized(int n)
     result(0, "generalized requests", n);
 }
 
+/* ---- those of MPICH that are polled, or waited for, by functions of their own */
+
+#ifdef MPICH_NUMVERSION
+static MPI_Request outer, kept;
+
+static int no_query(void *extra, MPI_Status *status)
+{
+    (void)extra;
+    MPI_Status_set_elements(status, MPI_CHAR, 0);
+    MPI_Status_set_cancelled(status, 0);
+    return MPI_SUCCESS;
+}
+
+static int no_free(void *extra)
+{
+    called += extra == &kept;
+    return MPI_SUCCESS;
+}
+
+static int test_inner(void *extra, MPI_Status *status)
+{
+    int flag = 0;
+
+    (void)status;
+    MPI_Testall(2, requests, &flag, MPI_STATUSES_IGNORE);
+    if (flag)
+        MPI_Grequest_complete(*(MPI_Request *)extra);
+    return MPI_SUCCESS;
+}
+
+static int wait_for_inner(int n, void **extras, double timeout, MPI_Status *status)
+{
+    (void)timeout, (void)status;
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < n; i++)
+        MPI_Grequest_complete(*(MPI_Request *)extras[i]);
+    return MPI_SUCCESS;
+}
+
+static int extended(int n, MPIX_Grequest_class class, int way)
+{
+    int flag = 0;
+
+    called = 0;
+    start(n);
+    if (way % 2)
+        MPIX_Grequest_class_allocate(class, &kept, &kept);
+    else
+        MPIX_Grequest_start(no_query, no_free, cancel, test_inner, wait_for_inner, &kept, &kept);
+    outer = kept;
+    if (way < 2)
+        MPI_Wait(&outer, MPI_STATUS_IGNORE);
+    else if (way < 4)
+        MPI_Waitall(1, &outer, MPI_STATUSES_IGNORE);
+    else
+        while (!flag)
+            MPI_Test(&outer, &flag, MPI_STATUS_IGNORE);
+    return check(1 + (rank + size - 1) % size, n) + (called != 1) + (outer != MPI_REQUEST_NULL);
+}
+
+static void use_extended(int n)
+{
+    int wrong = 0;
+    MPIX_Grequest_class class;
+
+    MPIX_Grequest_class_create(no_query, no_free, cancel, test_inner, wait_for_inner, &class);
+    for (int way = 0; way < 6; way++)
+        wrong += extended(n, class, way);
+    MPI_Allreduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    called = 0;
+    result(0, "generalized requests that are polled", n);
+}
+#else
+static void use_extended(int n)
+{
+    (void)n;
+}
+#endif
+
 int main(int argc, char **argv)
 {
     static const int sizes[] = {100, 5000, MOST};
@@ -187,6 +266,8 @@ int main(int argc, char **argv)
     use_type();
     for (int i = 0; i < 3; i++)
         use_generalized(sizes[i]);
+    for (int i = 0; i < 3; i++)
+        use_extended(sizes[i]);
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, deleted, &key, NULL);
     for (int i = 0; i < 6; i++) {
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
