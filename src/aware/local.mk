@@ -71,7 +71,7 @@ aware_sources = \
 	src/aware/message/outgoing_slots.c src/aware/message/outgoing_slots.h \
 	src/aware/request/persistent.c src/aware/request/persistent.h \
 	src/aware/reduce/gpu_reduction.c src/aware/reduce/gpu_reduction.h \
-	src/aware/reduce/operations.c src/aware/reduce/operations.h \
+	src/aware/request/operations.c src/aware/request/operations.h \
 	src/aware/reduce/reductions.c src/aware/reduce/reductions.h \
 	src/aware/message/progress.c src/aware/message/progress.h \
 	src/aware/request/request_write.c \

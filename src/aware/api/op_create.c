@@ -3,7 +3,7 @@
 
 #include "aware/base/next.h"
 #include "aware/base/start.h"
-#include "aware/reduce/operations.h"
+#include "aware/request/operations.h"
 
 /* A function of the application's, or of this library's, as MPI takes it, or as it is kept. */
 #define AS(type, function) ((type *)(void (*)(void))(function))

@@ -1,4 +1,4 @@
-#include "aware/reduce/operations.h"
+#include "aware/request/operations.h"
 
 #include <pthread.h>
 #include <stddef.h>
