@@ -73,6 +73,12 @@ int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])
     return fails() ? fail_all(n, statuses) : PMPI_Waitall(n, requests, statuses);
 }
 
+int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status statuses[])
+{
+    *flag = 0;
+    return fails() ? fail_all(n, statuses) : PMPI_Testall(n, requests, flag, statuses);
+}
+
 int MPI_Waitsome(int n, MPI_Request requests[], int *nended, int which[], MPI_Status statuses[])
 {
     *nended = 1;

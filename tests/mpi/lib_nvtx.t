@@ -71,7 +71,7 @@ if [ -x "$traced" ]; then
     with simulated 3 "$traced" collectives
     is 'nothing inside a call is one, without a trace, too' \
         "$(sed -n 's/.* push gpubind //p' "$tmp/ranges" | sort | uniq -c | xargs)" \
-        '6 MPI_Allreduce 3 MPI_Alltoall 3 MPI_Bcast 3 MPI_Iallgather 3 MPI_Wait'
+        '6 MPI_Allreduce 3 MPI_Alltoall 3 MPI_Bcast 3 MPI_Iallgather 3 MPI_Reduce_scatter_block 3 MPI_Scatter 3 MPI_Scatterv 3 MPI_Wait'
     for errors in 'direct truncation' window_errors; do
         # shellcheck disable=SC2086 # words
         with 'no reads' 2 "$top_builddir"/tests/aware/$errors # Open MPI's own write behind short buffers
