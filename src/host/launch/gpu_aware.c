@@ -117,8 +117,9 @@ static int choose_by_program(const char *program, const struct mpi *its, const s
     if (!mine->name[0] || strcmp(its->name, mine->name) == 0 || find_family(its->family, path))
         return 0;
     if (its->family < OTHER_MPI)
-        return error_set(err, "libgpubind-aware is built for %s, and %s needs %s: there is no %s",
-                         mine->name, program, its->name, family_libraries[its->family].installed);
+        return error_set(
+            err, "libgpubind-aware is built for %s, and %s needs %s: there is no " LIBDIR "/%s",
+            mine->name, program, its->name, family_libraries[its->family].installed);
     return error_set(err, "libgpubind-aware is built for %s, and %s needs %s", mine->name, program,
                      its->name);
 }
@@ -143,7 +144,8 @@ static int choose_by_launcher(const struct mpi *mine, char *const *env, char pat
         find_family(launchers[i].family, path) || mine->family == launchers[i].family)
         return 0;
     return error_set(
-        err, "libgpubind-aware is built for %s, and the launcher is %s's: there is no %s",
+        err,
+        "libgpubind-aware is built for %s, and the launcher is %s's: there is no " LIBDIR "/%s",
         mine->name, launchers[i].name, family_libraries[launchers[i].family].installed);
 }
 
@@ -154,7 +156,7 @@ static int find_library(const char *program, char *const *env, char path[PATH_MA
     struct mpi mine, its;
 
     if (!installed_find(&library, path))
-        return error_set(err, "there is no %s, which is built where there is an MPI",
+        return error_set(err, "there is no " LIBDIR "/%s, which is built where there is an MPI",
                          library.installed);
     read_mpi(path, &mine);
     if (check_program(program, &its, err) < 0)
