@@ -37,16 +37,16 @@ static bool write_file(const char *path, const char *mode, const struct text *te
 static bool replace_file(const char *path, const struct text *text)
 {
     char *real = realpath(path, NULL); /* a link stays one */
-    struct text new = {0};
+    struct text beside = {0};
     bool good;
 
-    text_add(&new, "%s.%d.new", real ? real : path, (int)getpid());
-    good = !new.failed &&write_file(new.bytes, "wx", text);
+    text_add(&beside, "%s.%d.new", real ? real : path, (int)getpid());
+    good = !beside.failed && write_file(beside.bytes, "wx", text);
     if (good)
-        good = rename(new.bytes, real ? real : path) == 0;
-    if (!good && !new.failed)
-        unlink(new.bytes);
-    text_clear(&new);
+        good = rename(beside.bytes, real ? real : path) == 0;
+    if (!good && !beside.failed)
+        unlink(beside.bytes);
+    text_clear(&beside);
     free(real);
     return good;
 }
