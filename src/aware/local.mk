@@ -65,6 +65,7 @@ aware_sources = \
 	src/aware/request/generalized.c src/aware/request/generalized.h \
 	src/aware/request/matched.c src/aware/request/matched.h \
 	src/aware/base/handlers.c src/aware/base/handlers.h \
+	src/aware/base/stand_ins.h \
 	src/aware/base/info.c src/aware/base/info.h \
 	src/aware/base/next.c src/aware/base/next.h \
 	src/aware/message/outgoing.c src/aware/message/outgoing.h \

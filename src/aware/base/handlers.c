@@ -4,11 +4,10 @@
 #include <stddef.h>
 
 #include "aware/base/next.h"
+#include "aware/base/stand_ins.h"
 #include "aware/base/undo.h"
 
-#define SLOTS 32 /* different functions of the application; those beyond are passed on */
-static handler *handlers[SLOTS];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct stand_ins given_functions = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 __thread pthread_mutex_t *handler_unlocks;
 static __thread bool is_quiet;
@@ -54,7 +53,7 @@ static void call(int slot, void *handle, int *code, va_list more)
     if (held)
         pthread_mutex_unlock(held);
     undo_run(begun, *code);
-    handlers[slot](handle, code, first, second);
+    ((handler *)given_functions.given[slot])(handle, code, first, second);
     if (held)
         pthread_mutex_lock(held);
     handler_unlocks = held;
@@ -72,28 +71,15 @@ static void call(int slot, void *handle, int *code, va_list more)
         va_end(more);                                      \
     }
 #define NAME(i) stand_in_##i,
-/* clang-format off */
-#define ALL(EACH)                                                                   \
-    EACH(0) EACH(1) EACH(2) EACH(3) EACH(4) EACH(5) EACH(6) EACH(7)                 \
-    EACH(8) EACH(9) EACH(10) EACH(11) EACH(12) EACH(13) EACH(14) EACH(15)           \
-    EACH(16) EACH(17) EACH(18) EACH(19) EACH(20) EACH(21) EACH(22) EACH(23)         \
-    EACH(24) EACH(25) EACH(26) EACH(27) EACH(28) EACH(29) EACH(30) EACH(31)
-/* clang-format on */
-
-ALL(STAND_IN)
-static handler *const stand_ins[SLOTS] = {ALL(NAME)};
+STAND_INS_ALL(STAND_IN)
+static handler *const stand_ins[STAND_INS] = {STAND_INS_ALL(NAME)};
 
 handler *handler_stand_in(handler *given)
 {
-    int i = 0;
+    int slot;
 
     if (is_behind || !given)
         return given;
-    pthread_mutex_lock(&lock);
-    while (i < SLOTS && handlers[i] && handlers[i] != given)
-        i++;
-    if (i < SLOTS)
-        handlers[i] = given;
-    pthread_mutex_unlock(&lock);
-    return i < SLOTS ? stand_ins[i] : given;
+    slot = stand_in_slot(&given_functions, (stand_in_given *)given);
+    return slot < 0 ? given : stand_ins[slot];
 }
