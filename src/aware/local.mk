@@ -81,7 +81,8 @@ aware_sources = \
 	src/aware/request/requests_pull.c \
 	src/aware/request/several.c src/aware/request/several.h \
 	src/aware/base/setting.c src/aware/base/setting.h \
-	src/aware/message/staged.c src/aware/message/staged.h \
+	src/aware/message/staged.c src/aware/message/staged.h src/aware/message/staged_part.h \
+	src/aware/message/staged_write.c \
 	src/aware/base/start.c src/aware/base/start.h \
 	src/aware/base/traced.c src/aware/base/traced.h \
 	src/aware/base/undo.c src/aware/base/undo.h \

@@ -1,37 +1,29 @@
-#include "aware/message/staged.h"
+#include "aware/message/staged_part.h"
 
 #include <limits.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aware/memory/gpu_buffer.h"
-#include "aware/memory/typed.h"
 #include "aware/memory/typed_shape.h"
 #include "aware/message/direct_receive.h"
 #include "mpi/datatype/type_contents.h"
 
-/* From the first byte of a part to behind its last, as displacements in the buffer. */
-struct span {
-    MPI_Aint low, high;
-};
-
-static MPI_Count bytes_of(const struct staged_part *part)
+MPI_Count staged_bytes_of(const struct staged_part *part)
 {
     const struct typed typed = typed_at(NULL, 0, part->count, part->type);
 
     return typed_bytes(&typed);
 }
 
-static struct span span_of(const struct staged_part *part)
+struct staged_span staged_span_of(const struct staged_part *part)
 {
     MPI_Count lb, extent, true_lb, true_extent, steps;
-    struct span span;
+    struct staged_span span;
 
-    if (part->count == 0 || bytes_of(part) == 0) /* a type without data may have an extent */
-        return (struct span){part->displacement, part->displacement};
+    if (part->count == 0 || staged_bytes_of(part) == 0) /* a type without data may have an extent */
+        return (struct staged_span){part->displacement, part->displacement};
     PMPI_Type_get_extent_x(part->type, &lb, &extent);
     PMPI_Type_get_true_extent_x(part->type, &true_lb, &true_extent);
     steps = (part->count - 1) * extent; /* which may be negative */
@@ -40,7 +32,7 @@ static struct span span_of(const struct staged_part *part)
     return span;
 }
 
-static struct typed typed_of(const char *user, const struct staged_part *part)
+struct typed staged_typed_of(const char *user, const struct staged_part *part)
 {
     return typed_at(user, part->displacement, part->count, part->type);
 }
@@ -63,7 +55,7 @@ static bool is_any_wrong(int nparts, const struct staged_part *parts)
 static bool is_any_on_gpu(const char *user, int nparts, const struct staged_part *parts)
 {
     for (int i = 0; i < nparts; i++) {
-        const struct typed typed = typed_of(user, &parts[i]);
+        const struct typed typed = staged_typed_of(user, &parts[i]);
 
         if (parts[i].count > 0 && typed_is_on_gpu(&typed))
             return true;
@@ -76,7 +68,7 @@ static bool is_any_on_gpu(const char *user, int nparts, const struct staged_part
 static const char *byte_of(const char *user, int nparts, const struct staged_part *parts)
 {
     for (int i = 0; i < nparts; i++) {
-        const struct span span = span_of(&parts[i]);
+        const struct staged_span span = staged_span_of(&parts[i]);
 
         if (span.high > span.low)
             return address_at(user, span.low);
@@ -108,8 +100,7 @@ static void free_types(struct staged *staged)
             PMPI_Type_free(&staged->parts[i].type);
 }
 
-/* What lies between its blocks is not all the application's, or of one allocation. */
-static bool is_absolute(const struct staged *staged)
+bool staged_is_absolute(const struct staged *staged)
 {
     return staged->user == (const char *)MPI_BOTTOM;
 }
@@ -117,15 +108,15 @@ static bool is_absolute(const struct staged *staged)
 /* The bytes alone, where there are gaps that they may be sent without, or memory of both kinds. */
 static bool wants_dense(const struct staged *staged)
 {
-    const struct typed typed = typed_of(staged->user, &staged->part);
-    struct span span;
+    const struct typed typed = staged_typed_of(staged->user, &staged->part);
+    struct staged_span span;
     MPI_Count nbytes;
 
     if (staged->nparts != 1 || !(staged->use & STAGED_DENSE))
         return false;
-    nbytes = bytes_of(&staged->part);
-    span = span_of(&staged->part);
-    if (nbytes > INT_MAX || is_absolute(staged))
+    nbytes = staged_bytes_of(&staged->part);
+    span = staged_span_of(&staged->part);
+    if (nbytes > INT_MAX || staged_is_absolute(staged))
         return nbytes <= INT_MAX;
     return nbytes != span.high - span.low &&
            !(staged->use & STAGED_READ && typed_needs_whole_elements(&typed));
@@ -133,10 +124,10 @@ static bool wants_dense(const struct staged *staged)
 
 static int allocate_dense(struct staged *staged)
 {
-    const MPI_Count nbytes = bytes_of(&staged->part);
+    const MPI_Count nbytes = staged_bytes_of(&staged->part);
 
     if (!host_take(&staged->block, (size_t)nbytes,
-                   address_at(staged->user, span_of(&staged->part).low)))
+                   address_at(staged->user, staged_span_of(&staged->part).low)))
         return MPI_ERR_NO_MEM;
     staged->dense = true;
     staged->host = staged->block.at;
@@ -156,7 +147,7 @@ static int allocate_sparse(struct staged *staged)
 
     sparse_begin(&staged->sparse);
     for (int i = 0; i < staged->nparts && result == MPI_SUCCESS; i++) {
-        const struct typed typed = typed_of(staged->user, &staged->parts[i]);
+        const struct typed typed = staged_typed_of(staged->user, &staged->parts[i]);
 
         result = typed_each(&typed, add_place, &staged->sparse);
     }
@@ -170,12 +161,12 @@ static int allocate_sparse(struct staged *staged)
 
 static int allocate(struct staged *staged)
 {
-    struct span all = {0, 0};
+    struct staged_span all = {0, 0};
 
-    if (is_absolute(staged))
+    if (staged_is_absolute(staged))
         return allocate_sparse(staged);
     for (int i = 0; i < staged->nparts; i++) {
-        const struct span span = span_of(&staged->parts[i]);
+        const struct staged_span span = staged_span_of(&staged->parts[i]);
 
         if (staged->parts[i].count == 0)
             continue;
@@ -192,10 +183,10 @@ static int allocate(struct staged *staged)
 
 int staged_read_part(const struct staged *staged, int part)
 {
-    const struct span span = span_of(&staged->parts[part]);
-    const struct typed typed = typed_of(staged->user, &staged->parts[part]);
+    const struct staged_span span = staged_span_of(&staged->parts[part]);
+    const struct typed typed = staged_typed_of(staged->user, &staged->parts[part]);
 
-    if (is_absolute(staged))
+    if (staged_is_absolute(staged))
         return typed_read(&typed, address_at(staged->host, staged->parts[part].displacement));
     return span.high > span.low && buffer_to_host(address_at(staged->host, span.low),
                                                   address_at(staged->user, span.low),
@@ -211,7 +202,7 @@ int staged_read(struct staged *staged)
 
     if (!staged->staged)
         return MPI_SUCCESS;
-    typed = typed_of(staged->user, &staged->parts[0]);
+    typed = staged_typed_of(staged->user, &staged->parts[0]);
     if (staged->dense)
         return typed_pack(&typed, staged->block.at);
     for (int i = 0; i < staged->nparts && result == MPI_SUCCESS; i++)
@@ -333,7 +324,7 @@ int staged_keep_apart(const struct staged *first, struct staged *second)
 {
     const struct host_block before = second->block;
 
-    if (second->staged && is_absolute(second) && first->host == second->host)
+    if (second->staged && staged_is_absolute(second) && first->host == second->host)
         return move_sparse(second);
     if (!second->staged || first->host != second->host || first->user == second->user)
         return MPI_SUCCESS;
@@ -349,87 +340,6 @@ int staged_keep_apart(const struct staged *first, struct staged *second)
     return MPI_SUCCESS;
 }
 
-/* The first nbytes of a part. */
-static int write_bytes(const struct staged *staged, const struct staged_part *part,
-                       MPI_Count nbytes)
-{
-    const struct span span = span_of(part);
-    const struct typed typed = typed_of(staged->user, part);
-
-    if (nbytes == 0)
-        return MPI_SUCCESS;
-    if (staged->dense)
-        return typed_unpack(&typed, staged->block.at, nbytes);
-    /* The first bytes of a type need not be the first ones in memory. */
-    if (bytes_of(part) != span.high - span.low || is_absolute(staged) ||
-        (nbytes < bytes_of(part) && !type_is_basic(part->type)))
-        return typed_write(&typed, address_at(staged->host, part->displacement), nbytes);
-    return buffer_to_gpu(address_at(staged->user, span.low), address_at(staged->host, span.low),
-                         (size_t)nbytes) < 0
-               ? MPI_ERR_BUFFER
-               : MPI_SUCCESS;
-}
-
-int staged_write(struct staged *staged, MPI_Count nbytes)
-{
-    int result = MPI_SUCCESS;
-
-    if (!staged->staged || !(staged->use & STAGED_WRITTEN))
-        return MPI_SUCCESS;
-    for (int i = 0; i < staged->nparts; i++) {
-        const MPI_Count all = bytes_of(&staged->parts[i]);
-        int status;
-
-        status = staged->written ? staged_write_part(staged, i)
-                                 : write_bytes(staged, &staged->parts[i],
-                                               nbytes >= 0 && nbytes < all ? nbytes : all);
-        if (result == MPI_SUCCESS)
-            result = status;
-    }
-    return result;
-}
-
-/* ---- partitions */
-
-enum { PART_COMES, PART_BEING_WRITTEN, PART_WRITTEN };
-
-int staged_keep_written(struct staged *staged)
-{
-    if (!staged->staged)
-        return MPI_SUCCESS;
-    staged->written = calloc((size_t)staged->nparts, sizeof *staged->written);
-    if (staged->written)
-        return MPI_SUCCESS;
-    staged_end(staged);
-    return MPI_ERR_NO_MEM;
-}
-
-/* Where two threads ask for a part, one copies it, and neither is told of it before it is there. */
-int staged_write_part(const struct staged *staged, int part)
-{
-    _Atomic unsigned char *state = &staged->written[part];
-    unsigned char was = PART_COMES;
-    int result;
-
-    while (!atomic_compare_exchange_strong(state, &was, PART_BEING_WRITTEN)) {
-        if (was == PART_WRITTEN)
-            return MPI_SUCCESS;
-        sched_yield();
-        was = PART_COMES;
-    }
-    result = write_bytes(staged, &staged->parts[part], bytes_of(&staged->parts[part]));
-    atomic_store(state, result == MPI_SUCCESS ? PART_WRITTEN : PART_COMES);
-    return result;
-}
-
-void staged_restart(const struct staged *staged)
-{
-    for (int i = 0; staged->written && i < staged->nparts; i++)
-        atomic_store(&staged->written[i], PART_COMES);
-}
-
-/* ---- the end */
-
 void staged_end(struct staged *staged)
 {
     if (staged->use & STAGED_LATER)
@@ -440,7 +350,7 @@ void staged_end(struct staged *staged)
     staged->direct = 0;
     if (!staged->staged)
         return;
-    if (is_absolute(staged) && !staged->dense)
+    if (staged_is_absolute(staged) && !staged->dense)
         sparse_give(&staged->sparse);
     else
         host_give(&staged->block);
