@@ -47,7 +47,7 @@ void buffers_release(const struct pt2pt *pt2pt, const struct buffer *buffers, in
         }
         for (int i = 0; i < n; i++)
             if (buffers[i].gpu && gpubind_release(buffers[i].at) != MPI_SUCCESS)
-                ranks_die("gpubind_release: %s", gpubind_error_text());
+                ranks_die("%s", gpubind_error_text());
         api_gpubind.send(&byte, 1, ranks->peer);
     }
 }

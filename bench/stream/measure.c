@@ -205,10 +205,11 @@ static void measure(struct stream_task *task, struct stream_result results[STREA
     }
 }
 
-static void check(int status, const char *call)
+/* The text begins with the call. */
+static void check(int status)
 {
     if (status != MPI_SUCCESS)
-        ranks_die("%s: %s", call, gpubind_error_text());
+        ranks_die("%s", gpubind_error_text());
 }
 
 static void make_requests(struct stream_task *task)
@@ -216,11 +217,9 @@ static void make_requests(struct stream_task *task)
     const struct stream_bench *bench = task->bench;
 
     check(gpubind_send_init(bench->out.at, (int)task->nbytes, MPI_BYTE, bench->other,
-                            PERSISTENT_TAG, MPI_COMM_WORLD, &task->requests[0]),
-          "gpubind_send_init");
+                            PERSISTENT_TAG, MPI_COMM_WORLD, &task->requests[0]));
     check(gpubind_recv_init(bench->in.at, (int)task->nbytes, MPI_BYTE, bench->other, PERSISTENT_TAG,
-                            MPI_COMM_WORLD, &task->requests[1]),
-          "gpubind_recv_init");
+                            MPI_COMM_WORLD, &task->requests[1]));
 }
 
 void stream_task_run(struct stream_bench *bench, enum stream_measure what, size_t nbytes,
@@ -239,5 +238,5 @@ void stream_task_run(struct stream_bench *bench, enum stream_measure what, size_
         make_requests(&task);
     measure(&task, results);
     for (int i = 0; i < 2 && results[STREAM_PERSISTENT].measured; i++)
-        check(gpubind_request_free(&task.requests[i]), "gpubind_request_free");
+        check(gpubind_request_free(&task.requests[i]));
 }
