@@ -362,6 +362,8 @@ static void meets_ruins(void)
 
 static void heeds_variables(void)
 {
+    char instances[56 * 41 + 1];
+
     make_sound();
     run("mkdir -p opt/a opt/b; touch opt/b/hwloc_cuda.so; "
         "cp usr/lib/x86_64-linux-gnu/libcuda.so.1 opt/a");
@@ -375,8 +377,12 @@ static void heeds_variables(void)
     tap_ok(facts.nplugins == 1 && strcmp(facts.plugins[0].path, "/opt/b/hwloc_cuda.so") == 0,
            "a plugin there");
     setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1", 1);
+    for (int i = 0; i < 56; i++)
+        snprintf(instances + i * 41, 42, "MIG-%036d,", i);
+    setenv("CUDA_VISIBLE_DEVICES", instances, 1);
     doctor_read_environment(&facts);
     doctor_read_limits(root, &facts);
+    tap_is(facts.visible.value, instances, "the MIG instances of eight GPUs, whole");
     tap_is(facts.container, "kubernetes", "a pod, by its environment");
 }
 

@@ -106,7 +106,7 @@ struct doctor_plugin {
 /* A variable of the environment. */
 struct doctor_variable {
     bool set;
-    char value[1024];
+    char value[4096]; /* CUDA_VISIBLE_DEVICES may name 56 MIG instances: 2296 bytes */
 };
 
 struct doctor_facts {
