@@ -29,8 +29,8 @@ spawn() {
 }
 
 # They have the environment of mpirun, so that their settings may be others than those of the
-# ranks that spawn them.
-export TEST_SECONDS=50
+# ranks that spawn them. A spawn takes a second or two; one that hangs is not waited for long.
+export TEST_SECONDS=20
 spawn simulated
 spawn simulated network
 spawn simulated '' threads
