@@ -133,5 +133,6 @@ GPUBIND_SIM_FAIL=cuStreamWriteValue32_v2:1=701
 on kernels 2 on_stream_refused apart
 unset GPUBIND_SIM_FAIL GPUBIND_SIM_RANK
 for setting in 'kernels, locks' GPU; do on "$setting" 2 on_stream_refused beside; done
+for setting in simulated 'slow copies' kernels 'kernels, locks' GPU; do on "$setting" 2 on_stream_in_way; done
 nothing_left 'nothing is left behind'
 done_testing

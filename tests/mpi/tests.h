@@ -36,6 +36,7 @@ void test_on_stream_direct(void);
 void test_on_stream_frees(void);
 void test_on_stream_many(void);
 void test_on_stream_mixed(void);
+void test_on_stream_in_way(void);
 void test_on_stream_refused(void);
 void test_on_stream_shared(void);
 void test_on_stream_group(void);

@@ -2,19 +2,21 @@
 
 #include <stdlib.h>
 
+#include "core/base/list.h"
 #include "gpu/core/mem_query.h"
 #include "mpi/core/request.h"
 
 struct handle_ref {
     struct handle_ref *next;
     struct domain *domain;
-    uint64_t id;
+    uint64_t id, start, size;
     int nlocal;
     bool has_handle[]; /* by local rank: it may have mapped the allocation */
 };
 
 struct release {
-    uint64_t id;
+    struct release *next; /* in `asked` */
+    uint64_t id, start, size;
     int pending;
     bool forgotten; /* the caller has no more interest: freed when all are closed */
     unsigned long long memory;
@@ -22,6 +24,7 @@ struct release {
 };
 
 static struct handle_ref *handle_refs;
+static QUEUE_OF(struct release) asked; /* not all ranks have answered */
 static void (*send)(struct gpubind_operation *release);
 static int nwaiting; /* releases with memory to free */
 
@@ -40,7 +43,7 @@ static struct handle_ref *find(const struct domain *domain, uint64_t id)
     return handle_ref;
 }
 
-void ipc_refs_note(struct domain *domain, uint64_t id, int local)
+void ipc_refs_note(struct domain *domain, uint64_t id, uint64_t start, uint64_t size, int local)
 {
     struct handle_ref *handle_ref = find(domain, id);
 
@@ -52,10 +55,28 @@ void ipc_refs_note(struct domain *domain, uint64_t id, int local)
         handle_ref->next = handle_refs;
         handle_ref->domain = domain;
         handle_ref->id = id;
+        handle_ref->start = start;
+        handle_ref->size = size;
         handle_ref->nlocal = domain->segment.n;
         handle_refs = handle_ref;
     }
     handle_ref->has_handle[local] = true;
+}
+
+static bool overlaps(uint64_t id, uint64_t start, uint64_t size, const struct memory_export *shared)
+{
+    return id != shared->id && start < shared->start + shared->size && shared->start < start + size;
+}
+
+bool ipc_refs_are_in_way(const struct memory_export *shared)
+{
+    for (const struct handle_ref *ref = handle_refs; ref; ref = ref->next)
+        if (overlaps(ref->id, ref->start, ref->size, shared))
+            return true;
+    for (const struct release *release = asked.first; release; release = release->next)
+        if (overlaps(release->id, release->start, release->size, shared))
+            return true;
+    return false;
 }
 
 static void finish_if_closed(struct release *release)
@@ -115,12 +136,16 @@ struct release *ipc_refs_release(uint64_t id, unsigned long long memory, struct 
             continue;
         }
         *link = handle_ref->next;
+        release->start = handle_ref->start;
+        release->size = handle_ref->size;
         request_close(release, handle_ref);
         free(handle_ref);
     }
     release->pending--;
-    if (release->pending > 0)
+    if (release->pending > 0) {
+        QUEUE_PUSH(&asked, release, next);
         return release;
+    }
     release->forgotten = true;
     finish_if_closed(release);
     return NULL;
@@ -147,6 +172,8 @@ void release_fill(const struct release *release, struct msg_header *header)
 void release_answered(struct release *release)
 {
     release->pending--;
+    if (release->pending == 0)
+        QUEUE_REMOVE(&asked, release, next);
     finish_if_closed(release);
 }
 
@@ -183,6 +210,7 @@ void ipc_refs_forget(const struct domain *domain)
 
 void ipc_refs_clear(void)
 {
+    asked.first = NULL; /* of ranks that have not answered by now, none will */
     while (handle_refs) {
         struct handle_ref *handle_ref = handle_refs;
 

@@ -7,13 +7,17 @@
 
 struct gpu;
 struct gpubind_operation;
+struct memory_export;
 struct release;
 
 /* Sets the function that sends a request to close a mapping: a request whose release is set. */
 void ipc_refs_send_by(void (*sends)(struct gpubind_operation *release));
 
-/* The handle of allocation id was sent to local rank local. */
-void ipc_refs_note(struct domain *domain, uint64_t id, int local);
+/* The handle of allocation id, of size bytes at start, was sent to local rank local. */
+void ipc_refs_note(struct domain *domain, uint64_t id, uint64_t start, uint64_t size, int local);
+/* Some rank may still map memory that was freed, at whose addresses this allocation lies now: until
+ * it has closed that mapping, it cannot map this one. */
+bool ipc_refs_are_in_way(const struct memory_export *shared);
 /* Asks all ranks that have the handle to close their mapping. memory, when not 0, is freed in gpu
  * when all have. Returns NULL when no rank has the handle (memory is freed already), else what
  * release_pending and release_forget take. */

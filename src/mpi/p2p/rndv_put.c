@@ -115,7 +115,8 @@ void rtr_post(struct gpubind_operation *receive)
 static void close_rtr(struct gpubind_operation *receive)
 {
     if (receive->rtr->mapped)
-        ipc_refs_note(receive->domain, receive->rtr->id, receive->peer->local);
+        ipc_refs_note(receive->domain, receive->rtr->id, receive->rtr->start, receive->rtr->size,
+                      receive->peer->local);
     set_state(receive->rtr, RTR_NONE);
     iov_advert_withdraw(receive);
     receive->rtr = NULL;

@@ -184,7 +184,7 @@ bool send_descriptor_fill(struct gpubind_operation *send)
     /* Streams may pass the message, and the application free its memory, before this process sees its end. */
     if (send->gate.came && header.flags & MSG_SHAREABLE &&
         !send_descriptor_of(send)->eager_by_stream)
-        ipc_refs_note(send->domain, header.id, send->peer->local);
+        ipc_refs_note(send->domain, header.id, header.start, header.size, send->peer->local);
     send_descriptor_of(send)->header = header;
     if (with_data && send->nbytes > 0)
         memcpy(send_eager_buffer(send), send->buffer, send->nbytes);

@@ -89,7 +89,8 @@ static bool follow(struct gpubind_operation *send)
         }
         staged_send_end(send);
         if (descriptor->mapped && !send->gate.came) /* else it was noted before */
-            ipc_refs_note(send->domain, descriptor->header.id, send->peer->local);
+            ipc_refs_note(send->domain, descriptor->header.id, descriptor->header.start,
+                          descriptor->header.size, send->peer->local);
         if (!send->done && atomic_load(&descriptor->failed))
             request_fail(send);
         else if (!send->done)

@@ -78,7 +78,7 @@ static bool describe_memory(const struct gpubind_operation *receive, struct stre
         return false;
     describe(receive->memory.address, &shared, entry);
     /* Its end may be seen here after the application has freed the memory. */
-    ipc_refs_note(receive->domain, shared.id, receive->peer->local);
+    ipc_refs_note(receive->domain, shared.id, shared.start, shared.size, receive->peer->local);
     return true;
 }
 

@@ -170,16 +170,23 @@ static bool open_receive(struct channel *channel, const struct channel_endpoint 
     return receive->ready;
 }
 
-bool connection_open(struct channel *channel, const struct channel_endpoint *other)
+/* The peer maps this, and is asked to unmap it before it is freed. */
+static void note(const struct channel *channel, const struct memory_export *memory)
 {
     const struct gpubind_operation *request = channel->request;
+
+    if (!is_self(channel))
+        ipc_refs_note(request->domain, memory->id, memory->start, memory->size,
+                      request->peer->local);
+}
+
+bool connection_open(struct channel *channel, const struct channel_endpoint *other)
+{
     bool open;
 
-    /* The peer maps these, and is asked to unmap them before they are freed. */
-    if (!is_self(channel))
-        ipc_refs_note(request->domain, channel->local.flags_memory.id, request->peer->local);
-    if (!is_self(channel) && !channel_sends(channel))
-        ipc_refs_note(request->domain, request->memory.id, request->peer->local);
+    note(channel, &channel->local.flags_memory);
+    if (!channel_sends(channel))
+        note(channel, &channel->local.memory);
     channel->no_handshake &= other->no_handshake;
     channel->buffered = channel_sends(channel) ? channel->local.nbytes <= other->buffer
                                                : other->nbytes <= channel->local.buffer;

@@ -68,7 +68,7 @@ static void note_shares(const struct gpubind_window *win)
         const struct peer *peer = &comm->domain->peers[comm->domain_ranks[rank]];
 
         if (rank != win->rank && peer->local >= 0)
-            ipc_refs_note(comm->domain, memory.id, peer->local);
+            ipc_refs_note(comm->domain, memory.id, memory.start, memory.size, peer->local);
     }
 }
 

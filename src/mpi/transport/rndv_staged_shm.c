@@ -6,6 +6,7 @@
 #include "core/base/list.h"
 #include "mpi/base/trace.h"
 #include "mpi/core/context.h"
+#include "mpi/core/ipc_refs.h"
 #include "mpi/core/shm_inbox.h"
 #include "mpi/core/transport.h"
 #include "mpi/transport/bounce_pool.h"
@@ -123,7 +124,7 @@ static void take_bounce(struct staging *staging)
     if (peer_has_bounce(staging))
         return;
     bounce = bounce_take(send->domain, gpu, &none);
-    if (bounce && gpu && !bounce_share(bounce, &shared)) {
+    if (bounce && gpu && (!bounce_share(bounce, &shared) || ipc_refs_are_in_way(&shared))) {
         bounce_give(bounce);
         bounce = NULL;
         none = true;
