@@ -12,7 +12,7 @@ is 'nothing to say' "$(sentences 0 1 2 3)" ''
 for local in 3 2 1 0; do rank $local 4; done
 ended 'the same names can be used again' 0 0 1 2 3
 
-for local in 0 1 3; do rank $local 4 --timeout 2; done
+for local in 0 1 3; do rank $local 4 --timeout $((2 * TEST_PATIENCE)); done
 ended 'one never comes: the others go on' 0 0 1 3
 is 'and say so once, and which' "$(sentences 0 1 3)" \
     'gpubind: 3 of the 4 ranks on this node came here; not counted: rank 2'
