@@ -197,8 +197,7 @@ static void describe(struct run *run)
 
 static void close_all(struct run *run)
 {
-    if (gpubind_win_free(&run->win) != MPI_SUCCESS)
-        ranks_die("%s", gpubind_error_text());
+    ranks_need(gpubind_win_free(&run->win));
     if (run->here)
         gpu_free(run->here);
     kernels_close(&run->kernels);

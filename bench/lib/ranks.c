@@ -7,6 +7,7 @@
 
 #include "bench/lib/program.h"
 #include "bench/lib/stats.h"
+#include "mpi/gpubind.h"
 
 double ranks_start(bool plain)
 {
@@ -121,4 +122,10 @@ void ranks_die(const char *format, ...)
     bench_fail(&err);
     MPI_Abort(MPI_COMM_WORLD, EXIT_OWN);
     exit(EXIT_OWN);
+}
+
+void ranks_need(int status)
+{
+    if (status != MPI_SUCCESS)
+        ranks_die("%s", gpubind_error_text());
 }

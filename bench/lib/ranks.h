@@ -36,5 +36,7 @@ int ranks_agree(MPI_Comm comm, int status, struct gpubind_error *err);
 
 /* Prints the error with this rank's number, and aborts the job. */
 void ranks_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* Does so with the library's sentence, which begins with the call, unless its status is MPI_SUCCESS. */
+void ranks_need(int status);
 
 #endif

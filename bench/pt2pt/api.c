@@ -4,39 +4,32 @@
 
 /* ---- gpubind */
 
-/* The text begins with the call. */
-static void check_gpubind(int status)
-{
-    if (status != MPI_SUCCESS)
-        ranks_die("%s", gpubind_error_text());
-}
-
 static void gpubind_send(const void *buf, size_t nbytes, int peer)
 {
-    check_gpubind(MPI_GPUSend_c(buf, (MPI_Count)nbytes, MPI_BYTE, peer, BENCH_TAG, MPI_COMM_WORLD));
+    ranks_need(MPI_GPUSend_c(buf, (MPI_Count)nbytes, MPI_BYTE, peer, BENCH_TAG, MPI_COMM_WORLD));
 }
 
 static void gpubind_recv(void *buf, size_t nbytes, int peer)
 {
-    check_gpubind(MPI_GPURecv_c(buf, (MPI_Count)nbytes, MPI_BYTE, peer, BENCH_TAG, MPI_COMM_WORLD,
-                                MPI_STATUS_IGNORE));
+    ranks_need(MPI_GPURecv_c(buf, (MPI_Count)nbytes, MPI_BYTE, peer, BENCH_TAG, MPI_COMM_WORLD,
+                             MPI_STATUS_IGNORE));
 }
 
 static void gpubind_start_send(const void *buf, size_t nbytes, int peer, struct requests *requests)
 {
-    check_gpubind(gpubind_isend_c(buf, (MPI_Count)nbytes, MPI_BYTE, peer, BENCH_TAG, MPI_COMM_WORLD,
-                                  &requests->gpubind[requests->n++]));
+    ranks_need(gpubind_isend_c(buf, (MPI_Count)nbytes, MPI_BYTE, peer, BENCH_TAG, MPI_COMM_WORLD,
+                               &requests->gpubind[requests->n++]));
 }
 
 static void gpubind_start_recv(void *buf, size_t nbytes, int peer, struct requests *requests)
 {
-    check_gpubind(gpubind_irecv_c(buf, (MPI_Count)nbytes, MPI_BYTE, peer, BENCH_TAG, MPI_COMM_WORLD,
-                                  &requests->gpubind[requests->n++]));
+    ranks_need(gpubind_irecv_c(buf, (MPI_Count)nbytes, MPI_BYTE, peer, BENCH_TAG, MPI_COMM_WORLD,
+                               &requests->gpubind[requests->n++]));
 }
 
 static void gpubind_end_all(struct requests *requests)
 {
-    check_gpubind(gpubind_waitall(requests->n, requests->gpubind, MPI_STATUSES_IGNORE));
+    ranks_need(gpubind_waitall(requests->n, requests->gpubind, MPI_STATUSES_IGNORE));
     requests->n = 0;
 }
 

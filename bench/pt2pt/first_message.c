@@ -46,8 +46,8 @@ void buffers_release(const struct pt2pt *pt2pt, const struct buffer *buffers, in
             continue;
         }
         for (int i = 0; i < n; i++)
-            if (buffers[i].gpu && gpubind_release(buffers[i].at) != MPI_SUCCESS)
-                ranks_die("%s", gpubind_error_text());
+            if (buffers[i].gpu)
+                ranks_need(gpubind_release(buffers[i].at));
         api_gpubind.send(&byte, 1, ranks->peer);
     }
 }

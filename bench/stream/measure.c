@@ -205,21 +205,14 @@ static void measure(struct stream_task *task, struct stream_result results[STREA
     }
 }
 
-/* The text begins with the call. */
-static void check(int status)
-{
-    if (status != MPI_SUCCESS)
-        ranks_die("%s", gpubind_error_text());
-}
-
 static void make_requests(struct stream_task *task)
 {
     const struct stream_bench *bench = task->bench;
 
-    check(gpubind_send_init(bench->out.at, (int)task->nbytes, MPI_BYTE, bench->other,
-                            PERSISTENT_TAG, MPI_COMM_WORLD, &task->requests[0]));
-    check(gpubind_recv_init(bench->in.at, (int)task->nbytes, MPI_BYTE, bench->other, PERSISTENT_TAG,
-                            MPI_COMM_WORLD, &task->requests[1]));
+    ranks_need(gpubind_send_init(bench->out.at, (int)task->nbytes, MPI_BYTE, bench->other,
+                                 PERSISTENT_TAG, MPI_COMM_WORLD, &task->requests[0]));
+    ranks_need(gpubind_recv_init(bench->in.at, (int)task->nbytes, MPI_BYTE, bench->other,
+                                 PERSISTENT_TAG, MPI_COMM_WORLD, &task->requests[1]));
 }
 
 void stream_task_run(struct stream_bench *bench, enum stream_measure what, size_t nbytes,
@@ -238,5 +231,5 @@ void stream_task_run(struct stream_bench *bench, enum stream_measure what, size_
         make_requests(&task);
     measure(&task, results);
     for (int i = 0; i < 2 && results[STREAM_PERSISTENT].measured; i++)
-        check(gpubind_request_free(&task.requests[i]));
+        ranks_need(gpubind_request_free(&task.requests[i]));
 }

@@ -20,48 +20,42 @@ static void nothing(const struct stream_task *task)
 
 /* ---- the calls for a message each */
 
-/* The text begins with the call. */
-static void check(int status)
-{
-    if (status != MPI_SUCCESS)
-        ranks_die("%s", gpubind_error_text());
-}
-
 static void send_on_stream(const struct stream_task *task, int slot)
 {
-    check(gpubind_send_on_stream(slot_of(task, &task->bench->out, slot), (int)task->nbytes,
-                                 MPI_BYTE, task->bench->other, TAG, MPI_COMM_WORLD,
-                                 stream_of(task)));
+    ranks_need(gpubind_send_on_stream(slot_of(task, &task->bench->out, slot), (int)task->nbytes,
+                                      MPI_BYTE, task->bench->other, TAG, MPI_COMM_WORLD,
+                                      stream_of(task)));
 }
 
 static void recv_on_stream(const struct stream_task *task, int slot)
 {
-    check(gpubind_recv_on_stream(slot_of(task, &task->bench->in, slot), (int)task->nbytes, MPI_BYTE,
-                                 task->bench->other, TAG, MPI_COMM_WORLD, stream_of(task)));
+    ranks_need(gpubind_recv_on_stream(slot_of(task, &task->bench->in, slot), (int)task->nbytes,
+                                      MPI_BYTE, task->bench->other, TAG, MPI_COMM_WORLD,
+                                      stream_of(task)));
 }
 
 static void isend_on_stream(const struct stream_task *task, int slot)
 {
-    check(gpubind_isend_on_stream(slot_of(task, &task->bench->out, slot), (int)task->nbytes,
-                                  MPI_BYTE, task->bench->other, TAG, MPI_COMM_WORLD,
-                                  stream_of(task)));
+    ranks_need(gpubind_isend_on_stream(slot_of(task, &task->bench->out, slot), (int)task->nbytes,
+                                       MPI_BYTE, task->bench->other, TAG, MPI_COMM_WORLD,
+                                       stream_of(task)));
 }
 
 static void irecv_on_stream(const struct stream_task *task, int slot)
 {
-    check(gpubind_irecv_on_stream(slot_of(task, &task->bench->in, slot), (int)task->nbytes,
-                                  MPI_BYTE, task->bench->other, TAG, MPI_COMM_WORLD,
-                                  stream_of(task)));
+    ranks_need(gpubind_irecv_on_stream(slot_of(task, &task->bench->in, slot), (int)task->nbytes,
+                                       MPI_BYTE, task->bench->other, TAG, MPI_COMM_WORLD,
+                                       stream_of(task)));
 }
 
 static void group(const struct stream_task *task)
 {
-    check(gpubind_group_on_stream(stream_of(task)));
+    ranks_need(gpubind_group_on_stream(stream_of(task)));
 }
 
 static void quiet(const struct stream_task *task)
 {
-    check(gpubind_quiet_on_stream(stream_of(task)));
+    ranks_need(gpubind_quiet_on_stream(stream_of(task)));
 }
 
 /* ---- persistent requests, of slot 0 */
@@ -70,7 +64,7 @@ static void start(const struct stream_task *task, int first, int n)
 {
     gpubind_request requests[] = {task->requests[0], task->requests[1]};
 
-    check(gpubind_startall_on_stream(n, requests + first, stream_of(task)));
+    ranks_need(gpubind_startall_on_stream(n, requests + first, stream_of(task)));
 }
 
 static void persistent_send(const struct stream_task *task, int slot)
