@@ -3,20 +3,17 @@
 #include "tests/mpi/on_stream.h"
 #include "tests/mpi/tests.h"
 
-enum {
-    LARGE = 3 << 20,
-    BOUNCE = (12 << 20) - BUFFER_GUARD /* as bounce_pool.c has it */,
-    ROUNDS = 3
-};
+enum { LARGE = 3 << 20, BOUNCE = (12 << 20) - BUFFER_GUARD, ROUNDS = 3 };
 
 static struct CUstream_st *stream;
 
-/* Rank 1 maps memory of rank 0's, which is freed then. */
-static void map_and_free(int nbytes)
+/* Rank 1 maps memory of rank 0's, which is freed then. Returns where it was. */
+static char *map_and_free(int nbytes)
 {
     int (*mappings)(void) = NULL;
     gpubind_request request;
     struct buffer old;
+    char *at;
 
     *(void **)&mappings = simulator_function("gpubind_sim_open_mappings");
     need_filled(&old, MEMORY_DEVICE, (size_t)nbytes, 5);
@@ -30,17 +27,30 @@ static void map_and_free(int nbytes)
                  "receive");
     expect(job.rank == 0 || !mappings || mappings() > 0, "nothing was mapped");
     job_barrier();
+    at = old.at;
     buffer_clear(&old);
+    return at;
+}
+
+/* The simulator gives the next allocation of a size the addresses of a freed one. */
+static void are_taken(const char *freed, size_t nbytes)
+{
+    struct buffer next;
+
+    need_buffer(&next, MEMORY_DEVICE, nbytes);
+    expect(!gpu_is_simulated() || next.at != freed, "the bounce buffers lie elsewhere");
+    buffer_clear(&next);
 }
 
 /* The bounce buffers of rank 0's GPU, which are made once in a process, get the addresses of what was freed. */
 void test_on_stream_in_way(void)
 {
     struct buffer out, in;
+    char *freed;
 
     job_test("a bounce buffer at freed addresses, and a receiver whose stream waits");
     is_int(cuda.cuStreamCreate(&stream, CUDA_STREAM_NON_BLOCKING), CUDA_OK, "cuStreamCreate");
-    map_and_free(BOUNCE);
+    freed = map_and_free(BOUNCE);
     need_filled(&out, MEMORY_POOL, LARGE, 9); /* which has no handle */
     need_buffer(&in, MEMORY_DEVICE, LARGE);
     for (int round = 0; round < ROUNDS; round++) {
@@ -56,6 +66,8 @@ void test_on_stream_in_way(void)
         stream_ends(stream);
         received(&in, LARGE, 9, "of a stream");
     }
+    if (job.rank == 0)
+        are_taken(freed, BOUNCE);
     job_barrier();
     buffer_clear(&in);
     buffer_clear(&out);
