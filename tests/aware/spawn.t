@@ -15,7 +15,7 @@ export LD_LIBRARY_PATH GPUBIND_SIM_JOB
 check 'the program compiles' "$MPICC" "-I$top_srcdir" -o "$tmp/spawn" "$top_srcdir/tests/aware/spawn.c" -ldl
 
 for n in 1 2 3; do
-    run mpi $n gpubind --topology "$top_srcdir/tests/machines/demo-2p4g.xml" --visible all \
+    spawns run mpi $n gpubind --topology "$top_srcdir/tests/machines/demo-2p4g.xml" --visible all \
         --gpu-aware "$tmp/spawn"
     is "$n ranks" "$status $(cat "$tmp/out") $(grep gpubind "$tmp/err")" \
         "0 $n ranks have had children: 0 are wrong "
@@ -25,14 +25,14 @@ for name in a=b 'a b' -c './a=b' "$tmp/a=b" '$HOME'; do
     mkdir -p "$tmp/names"
     cp "$tmp/spawn" "$tmp/names/${name##*/}"
     cp "$tmp/spawn" "$tmp/${name##*/}"
-    run sh -c 'cd "$1" && shift && exec "$@"' - "$tmp/names" "$MPIRUN" --oversubscribe -np 1 \
+    spawns run bounded sh -c 'cd "$1" && shift && exec "$@"' - "$tmp/names" "$MPIRUN" --oversubscribe -np 1 \
         env "LD_PRELOAD=$aware" "$tmp/spawn" -- "$name"
     is "a child called $name" "$status $(cat "$tmp/out")" '0 1 ranks have had children: 0 are wrong'
 done
-run mpi 1 env "LD_LIBRARY_PATH=$LD_LIBRARY_PATH:${aware%/*}" "LD_PRELOAD=${aware##*/}" "$tmp/spawn"
+spawns run mpi 1 env "LD_LIBRARY_PATH=$LD_LIBRARY_PATH:${aware%/*}" "LD_PRELOAD=${aware##*/}" "$tmp/spawn"
 is 'preloaded by its name' "$status $(cat "$tmp/out")" '0 1 ranks have had children: 0 are wrong'
 # mpirun of Open MPI 4.1 ends with the job then, whatever the error handler.
-run mpi 1 env "LD_PRELOAD=$aware" "$tmp/spawn" nothing
+spawns run mpi 1 env "LD_PRELOAD=$aware" "$tmp/spawn" nothing
 check 'MPI says of a program that it is not there' grep -q no-such-program "$tmp/err"
 nothing_left 'nothing is left behind'
 done_testing

@@ -175,7 +175,7 @@ int main(int argc, char **argv)
 C
 if "$MPICC" -o "$tmp/spawn" "$tmp/spawn.c" 2>"$tmp/err"; then
     sites="$sites OMPI_MCA_btl_tcp_if_include=lo" # a container's other interfaces may lead nowhere
-    job 1 "$tmp/spawn"
+    spawns job 1 "$tmp/spawn"
     is 'spawned ranks, the site asks' "$status $(sort "$tmp/out" | uniq -c | xargs)" '0 2 child preloaded 1 parent preloaded'
 else
     not_ok 'the spawning program compiles'

@@ -208,9 +208,9 @@ int main(int argc, char **argv)
 C
 with=OMPI_MCA_btl_tcp_if_include=lo # a container's other interfaces may lead nowhere
 if "$MPICC" -o "$tmp/spawn" "$tmp/spawn.c" 2>"$tmp/err"; then
-    job 2 "$tmp/spawn" 2
+    spawns job 2 "$tmp/spawn" 2
     is 'two parents and two children have four GPUs' "$status $(awk '{ print $2 }' "$tmp/out" | sort -u | wc -l)" '0 4'
-    job 3 "$tmp/spawn" 3
+    spawns job 3 "$tmp/spawn" 3
     is 'a GPU for each, then they share' "$status $(awk '{ print $2 }' "$tmp/out" | sort | uniq -c | awk '{ print $1 }' | sort | tr '\n' ' ')" \
         '0 1 1 2 2 '
 else
