@@ -77,7 +77,7 @@ file 'three ranks, eight GPUs: all but the messages' "$tmp/all.json" "
 assert any('this was one of 3' in why for why in absent)
 assert len(absent) == 3 and report['machine'][-1].startswith('GPU 7') and 'to GPU 0-6' in report['machine'][-1]"
 run env GPUBIND_SIM_DEVICES=1 sh -c 'cd "$0" && "$@"' "$tmp" \
-    timeout 60 "$MPIRUN" -np 1 gpubind-bench report --size 1K --repeats 1
+    timeout $((60 * TEST_PATIENCE)) "$MPIRUN" -np 1 gpubind-bench report --size 1K --repeats 1
 is 'one GPU: succeeds' "$status" 0
 file 'one GPU: a file of its own name' "$tmp/gpubind-report.json" "
 assert any('one GPU is visible' in note for note in sections['p2p']['notes'])
@@ -113,12 +113,13 @@ is 'no library: the others are there' "$status $(grep -c '^  host ' "$tmp/out")"
 file '... and each section that needs it says so' "$tmp/all.json" "
 assert sum(why.startswith('gpubind_init: GPUBIND_PATH') for why in absent) == 3"
 unset GPUBIND_PATH
-export GPUBIND_SIM_FAIL=cuMemcpyDtoDAsync_v2:40=719
+# Whichever call makes it: small messages go another way when their receiver is late.
+export GPUBIND_SIM_FAIL=cuMemcpyDtoDAsync_v2:40=719 GPUBIND_SIM_RANK=0
 # shellcheck disable=SC2086 # words
 run mpi 2 gpubind-bench report $quick --output "$tmp/died.json"
-unset GPUBIND_SIM_FAIL
+unset GPUBIND_SIM_FAIL GPUBIND_SIM_RANK
 is 'a call that fails in a part ends the job' \
-    "$status $(grep -cE '^gpubind-bench: rank [01]: MPI_GPU(Send|Recv): a copy failed: CUDA error 719' "$tmp/err")" '125 1'
+    "$status $(grep -cE '^gpubind-bench: rank 0: [A-Za-z_]+: .*a copy failed: CUDA error 719' "$tmp/err")" '125 1'
 file '... what was measured before it is in the file' "$tmp/died.json" "
 assert sections['p2p']['results'] and sections['host']['results'] and len(report['results']) == 8
 assert sections['pt2pt']['not_measured'] == sections['halo']['not_measured'] == 'the job ended before'"
