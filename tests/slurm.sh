@@ -75,6 +75,12 @@ slurm_tried() { [ ! -s "$tmp/slurm.tries" ] || cat "$tmp/slurm.tries"; }
 # slurm_run SRUN-ARGUMENT...
 slurm_run() { slurm_job srun "$@"; }
 
+# both_steps FOLDER: what the ranks of two steps of a job do to wait until both have begun.
+both_steps() {
+    echo "n=0; : >'$1'/\$SLURM_STEP_ID
+        until [ \$(ls '$1' | wc -l) -ge 2 ] || [ \$((n += 1)) -gt $((300 * TEST_PATIENCE)) ]; do sleep 0.1; done"
+}
+
 # slurm_has_pmix: once it is started. Fails, with the reason in launch_why, where this Slurm
 # was built without --mpi=pmix.
 slurm_has_pmix() {

@@ -47,11 +47,13 @@ is 'all GPUs: one each' "$status $(got)" '0 0 gpu 17:00.0;1 gpu 2a:00.0;2 gpu 9a
 run slurm_run -n 2 --gres=gpu:2 "$tmp/gpubind-here" sh -c "$says"
 is 'two of four, two ranks' "$status $(got)" '0 0 gpu 17:00.0;1 gpu 2a:00.0;'
 is '... which is said' "$(cat "$tmp/err")" 'gpubind: n0: 2 GPUs may not be opened by this job'
+mkdir "$tmp/steps"
 # shellcheck disable=SC2016 # of the inner shell
 run slurm_job salloc -n 4 --gres=gpu:4 sh -c '
-    srun --exact -n 2 --gres=gpu:2 "$0" sh -c "sleep 2; $1" &
+    srun --exact -n 2 --gres=gpu:2 "$0" sh -c "$1" &
     sleep 0.5
-    srun --exact -n 2 --gres=gpu:2 "$0" sh -c "sleep 2; $1 \$CUDA_VISIBLE_DEVICES"; wait' "$tmp/gpubind-here" "$says"
+    srun --exact -n 2 --gres=gpu:2 "$0" sh -c "$1 \$CUDA_VISIBLE_DEVICES"; wait' "$tmp/gpubind-here" \
+    "$(both_steps "$tmp/steps"); $says"
 is 'two steps at once, each with its own' "$(cut -d' ' -f2-3 "$tmp/out" | sort | xargs)" \
     'gpu 17:00.0 gpu 2a:00.0 gpu 9a:00.0 gpu ab:00.0'
 run slurm_run -n 2 --gres=gpu:2 "$tmp/gpubind-here" --report true

@@ -124,7 +124,7 @@ if [ -r "$relay_file" ]; then
 
     echo hidden >"$tmp/secret" && chmod 600 "$tmp/secret"
     run env GPUBIND_MAP="@$tmp/secret" setpriv --reuid 65534 --regid 65534 --clear-groups \
-        timeout 30 srun --mpi=pmix -D / -N 1 -n 1 sh -c "$sees"
+        timeout $((30 * TEST_PATIENCE)) srun --mpi=pmix -D / -N 1 -n 1 sh -c "$sees"
     is 'slurmstepd, which is root, reads no file for a user who may not' \
         "$(said) $(grep -c 'secret: Permission denied' "$tmp/err") $(grep hidden "$tmp/err")" \
         '1 left alone: unset 1 '
@@ -162,10 +162,11 @@ if [ -r "$relay_file" ]; then
 2 n0 0000:03:00.0 0,1
 2 n1 0000:02:00.0 0,1
 2 n1 0000:03:00.0 0,1'
+    mkdir "$tmp/steps"
     run slurm_job salloc -N 1 -n 4 --gres=gpu:4 sh -c '
         srun --mpi=pmix --exact -n 2 --gres=gpu:2 sh -c "$0" &
         srun --mpi=pmix --exact -n 2 --gres=gpu:2 sh -c "$0"; wait' \
-        'sleep 2; echo "$GPUBIND_OUTER_VISIBLE_DEVICES $GPUBIND_GPU_PCI"'
+        "$(both_steps "$tmp/steps")"'; echo "$GPUBIND_OUTER_VISIBLE_DEVICES $GPUBIND_GPU_PCI"'
     is 'two steps at once have four GPUs' "$(said)" '1 0,1 0000:02:00.0
 1 0,1 0000:03:00.0
 1 2,3 0000:04:00.0
