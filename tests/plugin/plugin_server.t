@@ -214,8 +214,10 @@ S
         sed 's/.*(/(/' | sed 1d | sort -u) $(sed -n 's/^held at the end: //p' "$tmp/out")" \
         '0 (+0 blocks, +0 bytes) 0 blocks, 0 bytes'
     sed -n 's/^cpu: \([0-9]*\) ms/\1/p' "$tmp/out" >"$tmp/cpu"
-    check '... the last thousand takes no longer than the second' \
-        test "$(tail -n 1 "$tmp/cpu")" -le $((2 * $(sed -n 2p "$tmp/cpu") + 200))
+    # The least of some, as other processes' work counts, too.
+    least() { sed -n "$1p" "$tmp/cpu" | sort -n | head -n 1; }
+    check '... the last thousands take no longer than the first' \
+        test "$(least '6,10')" -le $((2 * $(least '2,5') + 200))
     diag "CPU time of each thousand, ms: $(xargs <"$tmp/cpu")"
     # The library lies beside the plugin's own file.
     ln -sf "$(realpath "$plugin_file")" "$plugin_dir/"
