@@ -10,7 +10,7 @@
 #include "tests/aware/tap_ranks.h"
 
 #define NBYTES 100000
-#define SECONDS 6 /* a rank that waits for ever ends by then */
+#define SECONDS 6 /* a rank that waits for ever ends by then, times TEST_PATIENCE */
 
 static MPI_Comm older, broadcast, made;
 static MPI_Win window;
@@ -162,12 +162,14 @@ static void afterwards(void)
 
 int main(int argc, char **argv)
 {
+    const char *patience;
     int threads;
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &threads);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    alarm(SECONDS);
+    patience = getenv("TEST_PATIENCE");
+    alarm(SECONDS * (unsigned)(patience ? atoi(patience) : 1));
     device_start();
     gpu = device_alloc(NBYTES);
     host = malloc(NBYTES);

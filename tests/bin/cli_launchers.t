@@ -38,13 +38,15 @@ known jsrun JSM_NAMESPACE_RANK=5 JSM_NAMESPACE_SIZE=8 JSM_NAMESPACE_LOCAL_RANK=0
 known torchrun RANK=5 WORLD_SIZE=8 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 TORCHELASTIC_RUN_ID=a \
     MASTER_PORT=1
 
-# A node's ranks, started by hand: where each is, of how many.
+# A node's ranks, started by hand: where each is, of how many. They wait 2 s for the next, which may be short.
+longer=
+[ "$TEST_PATIENCE" = 1 ] || longer=--timeout=$((2 * TEST_PATIENCE))
 several() {
     what=$1 wanted=$2
     shift 2
     for set in "$@"; do
         # shellcheck disable=SC2086 # words
-        bounded env $set gpubind --topology "$demo" sh -c "$say" >>"$tmp/several" 2>&1 &
+        bounded env $set gpubind $longer --topology "$demo" sh -c "$say" >>"$tmp/several" 2>&1 &
     done
     wait
     is "$what" "$(sort "$tmp/several" | tr '\n' ' ')" "$wanted"
@@ -74,7 +76,7 @@ late() {
     sort -u "$tmp/late" | wc -l
     rm "$tmp/late"
 }
-is 'Flux: one that comes late is waited for by --timeout' "$(late 4 --timeout=6)" 2
+is 'Flux: one that comes late is waited for by --timeout' "$(late 4 --timeout=$((4 + 2 * TEST_PATIENCE)))" 2
 several 'plain PMIx: the second node numbers its ranks from 0' 'gpu 0 gpu 1 ' \
     'PMIX_NAMESPACE=b PMIX_RANK=4' 'PMIX_NAMESPACE=b PMIX_RANK=5'
 # torchrun in another launcher's job, and the other way round: scripts with the names of the two.

@@ -53,7 +53,7 @@ if multinode_usable; then
     run multinode 3 2 -np 6 "$gpubind" --doctor
     together 'Open MPI' 'nodes n0-n2 (3)'
     status_fits 'Open MPI'
-    run multinode 2 1 -np 2 timeout 50 "$gpubind" --doctor --verbose
+    run multinode 2 1 -np 2 timeout $((50 * TEST_PATIENCE)) "$gpubind" --doctor --verbose
     together 'below timeout' 'nodes n0,n1 (2)'
     run multinode 3 2 -np 6 "$tmp/small" n1 "$gpubind" --doctor
     together 'one differs' 'nodes n0,n2 (2)

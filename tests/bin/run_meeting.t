@@ -79,12 +79,23 @@ for local in 10 11 12; do rank $local 3 "PMIX_NAMESPACE=$job.other" "OMPI_COMM_W
 ended 'two jobs at once' 0 0 1 2 10 11 12
 is 'each has its own three GPUs' "$(gpus 0 1 2) $(gpus 10 11 12) $(sentences 0 1 2 10 11 12)" '3 3 '
 
-# Other programs are ranks of the job as well: they never come.
+# Other programs are ranks of the job as well: they never come. Who comes a second later is not waited for.
+cat >"$tmp/together" <<'S'
+#!/bin/sh
+until [ -e "${0%/*}/go" ]; do sleep 0.05; done
+exec "$@"
+S
+chmod +x "$tmp/together"
+export within="$tmp/together"
 for local in 0 1; do rank $local 4 OMPI_NUM_APP_CTX=2 --timeout 600; done
+: >"$tmp/go"
 ended 'MPMD does not stall' 0 0 1
 is 'and says who did not come' "$(gpus 0 1) $(sentences 0 1)" \
     '2 gpubind: 2 of the 4 ranks on this node came here; not counted: ranks 2-3'
+rm "$tmp/go"
 for local in 1 2 3; do rank $local 4 OMPI_NUM_APP_CTX=2 OMPI_COMM_WORLD_SIZE=8 --timeout 600; done
+: >"$tmp/go"
+unset within
 ended 'the same on one of several nodes' 0 1 2 3
 is 'there by the local rank' "$(sentences 1 2 3)" \
     'gpubind: 3 of the 4 ranks on this node came here; not counted: local rank 0'

@@ -170,7 +170,7 @@ for space in pid net; do
         for local in 0 1; do
             env "PMIX_NAMESPACE=$tmp.$space" OMPI_COMM_WORLD_RANK=$local OMPI_COMM_WORLD_SIZE=2 \
                 OMPI_COMM_WORLD_LOCAL_RANK=$local OMPI_COMM_WORLD_LOCAL_SIZE=2 \
-                unshare --$space --fork gpubind --topology "$small" --map 0 --mps --timeout 2 true \
+                unshare --$space --fork gpubind --topology "$small" --map 0 --mps --timeout $((2 * TEST_PATIENCE)) true \
                 2>"$tmp/$space.$local.err" &
             pids="${pids-} $!"
         done
@@ -227,9 +227,8 @@ job 4 true
 refused 'it hangs' 'within 15 s'
 gone 'these leave nothing'
 MPS_FAULT=stubborn
-before=$(date +%s)
 job 4 true
-is 'it does not quit: the job does not wait for that' "$status $(($(date +%s) - before < 8))" '0 1'
+is 'it does not quit: the job does not wait for that' "$status $(lives && echo 'it lives')" '0 it lives'
 gone '... and it is killed'
 unset MPS_FAULT
 is 'all was well before' "$was" 0

@@ -42,13 +42,13 @@ static void work_close(int out, void *context)
         pause();
 }
 
-static void ends(void (*work)(int, void *), int number, long wanted, size_t wanted_got,
+static void ends(void (*work)(int, void *), int number, int seconds, long wanted, size_t wanted_got,
                  const char *sentence)
 {
     static char bytes[100];
     struct gpubind_error err = {""};
     size_t got = 0;
-    long length = subprocess_run(work, &number, 1, bytes, sizeof bytes, &got, &err);
+    long length = subprocess_run(work, &number, seconds, bytes, sizeof bytes, &got, &err);
 
     if (!tap_ok(length == wanted && got == wanted_got && strcmp(err.text, sentence) == 0,
                 "a child: %ld, '%s'", wanted, sentence))
@@ -57,14 +57,14 @@ static void ends(void (*work)(int, void *), int number, long wanted, size_t want
 
 static void runs_children(void)
 {
-    ends(work_write, 3, 30, 30, "");
-    ends(work_write, 100000, 100, 100, "");
-    ends(work_end, 0, 0, 0, "");
-    ends(work_end, 4, -1, 0, "exit status 4");
-    ends(work_hang, 0, -1, 4, "no answer within 1 seconds");
-    ends(work_close, 0, -1, 0, "no answer within 1 seconds");
+    ends(work_write, 3, 20, 30, 30, "");
+    ends(work_write, 100000, 20, 100, 100, "");
+    ends(work_end, 0, 20, 0, 0, "");
+    ends(work_end, 4, 20, -1, 0, "exit status 4");
+    ends(work_hang, 0, 1, -1, 4, "no answer within 1 seconds");
+    ends(work_close, 0, 1, -1, 0, "no answer within 1 seconds");
     signal(SIGCHLD, SIG_IGN);
-    ends(work_end, 5, -1, 0, "exit status 5");
+    ends(work_end, 5, 20, -1, 0, "exit status 5");
     tap_ok(signal(SIGCHLD, SIG_DFL) == SIG_IGN, "what was done with SIGCHLD is restored");
 }
 
@@ -96,13 +96,13 @@ static void remove_tools(void)
 }
 
 /* PATH has the pretended tools, and env by which they are started. */
-static void ask_mpi(void)
+static void ask_mpi(int seconds)
 {
     char *before = strdup(getenv("PATH"));
 
     setenv("PATH", folder, 1);
     doctor_facts_init(&facts);
-    doctor_ask_mpi(1, &facts);
+    doctor_ask_mpi(seconds, &facts);
     setenv("PATH", before, 1);
     free(before);
 }
@@ -159,7 +159,7 @@ static void asks_mpi(void)
 
         remove_tools();
         write_tool(answers[i].tool, answers[i].script);
-        ask_mpi();
+        ask_mpi(strstr(answers[i].evidence, "within 1 seconds") ? 1 : 20);
         if (!tap_ok(facts.nmpis == 1 && mpi->cuda == answers[i].cuda &&
                         strcmp(mpi->name, answers[i].name) == 0 &&
                         strcmp(mpi->version, answers[i].version) == 0 &&
@@ -169,10 +169,10 @@ static void asks_mpi(void)
                      mpi->evidence);
     }
     write_tool("ompi_info", "exec /bin/cat /dev/zero");
-    ask_mpi();
+    ask_mpi(3);
     tap_ok(facts.nmpis == 2 && facts.mpis[0].cuda == -1, "an endless answer, and a second MPI");
     remove_tools();
-    ask_mpi();
+    ask_mpi(20);
     tap_is_int(facts.nmpis, 0, "no MPI in PATH");
 }
 
@@ -209,11 +209,11 @@ static void asks_nvml(void)
     tap_ok(facts.nvlink[1][2] == 0 && facts.nvlink[0][1] == -1, "NVLink");
 }
 
-static void nvml_fails(const char *how, const char *why, bool mismatch)
+static void nvml_fails(const char *how, int seconds, const char *why, bool mismatch)
 {
     setenv("NVML_FAULT", how, 1);
     doctor_facts_init(&facts);
-    doctor_ask_nvml(1, &facts);
+    doctor_ask_nvml(seconds, &facts);
     tap_ok(facts.nvml == DOCTOR_NVML_FAILED && facts.nvml_mismatch == mismatch, "NVML fails: %s",
            how);
     tap_is(facts.nvml_why, why, "which is said");
@@ -253,10 +253,10 @@ int main(int argc, char **argv)
     runs_children();
     asks_mpi();
     asks_nvml();
-    nvml_fails("mismatch", "nvmlInit: driver and library versions differ (18)", true);
-    nvml_fails("unloaded", "nvmlInit: the driver is not loaded (9)", false);
-    nvml_fails("dies", "ended by signal 9", false);
-    nvml_fails("hangs", "no answer within 1 seconds", false);
+    nvml_fails("mismatch", 20, "nvmlInit: driver and library versions differ (18)", true);
+    nvml_fails("unloaded", 20, "nvmlInit: the driver is not loaded (9)", false);
+    nvml_fails("dies", 20, "ended by signal 9", false);
+    nvml_fails("hangs", 1, "no answer within 1 seconds", false);
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     return system(command) == 0 ? tap_done() : 1;
 }

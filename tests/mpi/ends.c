@@ -39,17 +39,18 @@ void test_die(void)
             MPI_GPURecv(buffer.at, nbytes, MPI_BYTE, last, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* `ranks late`: a message waits 11 s for its receive, which its sender says once. */
+/* `ranks late`: a message waits 15 s for its receive, which its sender says once. */
 void test_late(void)
 {
     struct buffer buffer;
 
-    job_test("a receive that comes 11 s after its send");
+    job_test("a receive that comes 15 s after its send");
     need_filled(&buffer, MEMORY_DEVICE, 300000, 5);
+    job_barrier();
     if (job.rank == 1)
         succeeds(MPI_GPUSend(buffer.at, 300000, MPI_BYTE, 0, 5, MPI_COMM_WORLD), "send");
     if (job.rank == 0) {
-        sleep(11);
+        sleep(15);
         buffer_reset(&buffer);
         succeeds(MPI_GPURecv(buffer.at, 300000, MPI_BYTE, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
                  "receive");

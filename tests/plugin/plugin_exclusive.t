@@ -254,13 +254,13 @@ else
     # shellcheck disable=SC2329 # trap
     end_daemon() { kill "$daemon" 2>/dev/null && wait "$daemon"; rm -rf "$tmp"; }
     env PMIX_MCA_mca_base_component_path="$plugin_dir" HWLOC_XMLFILE="$machine" HWLOC_THISSYSTEM=1 \
-        $on=1 timeout -k 5 200 prte --no-ready-msg --report-uri "$tmp/uri" >"$tmp/prte" 2>&1 &
+        $on=1 timeout -k 5 $((200 * TEST_PATIENCE)) prte --no-ready-msg --report-uri "$tmp/uri" >"$tmp/prte" 2>&1 &
     daemon=$!
     trap end_daemon EXIT
 
-    # wait_for COMMAND...: until it succeeds; 15 seconds at most.
+    # wait_for COMMAND...: until it succeeds; 15 seconds at most, times the patience.
     wait_for() {
-        for _ in $(seq 150); do
+        for _ in $(seq $((150 * TEST_PATIENCE))); do
             "$@" && return
             sleep 0.1
         done
@@ -269,11 +269,11 @@ else
     # Ranks say what they have and who they are, and stay until they are told. PRRTE 3.0.8
     # loses jobs whose ranks end at once, also without the plugin (4 of 20 runs of true).
     rank='echo "$GPUBIND_GPU_PCI $$" >>"$1/$0"; n=0
-        until [ -e "$1/$0.end" ] || [ $((n += 1)) -gt 300 ]; do sleep 0.1; done'
+        until [ -e "$1/$0.end" ] || [ $((n += 1)) -gt $((300 * ${TEST_PATIENCE:-1})) ]; do sleep 0.1; done'
     lines() { [ -e "$tmp/$1" ] && [ "$(wc -l <"$tmp/$1")" -eq "$2" ]; }
     # start JOB RANKS: runs until end JOB.
     start() {
-        timeout -k 5 40 sh -c 'echo $$ >"$0"; exec "$@"' "$tmp/$1.prun" \
+        timeout -k 5 $((40 * TEST_PATIENCE)) sh -c 'echo $$ >"$0"; exec "$@"' "$tmp/$1.prun" \
             prun --dvm-uri "file:$tmp/uri" --map-by :oversubscribe --bind-to none -np "$2" \
             -x GPUBIND_REPORT=1 sh -c "$rank" "$1" "$tmp" >/dev/null 2>"$tmp/$1.err" &
         eval "waits_$1=$!"

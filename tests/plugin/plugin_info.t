@@ -203,7 +203,7 @@ ask() {
     # shellcheck disable=SC2086 # words
     run env PMIX_MCA_mca_base_component_path=$with $launch "$@" gpubind --plugin-info
 }
-launch="timeout -k 5 60 $MPIRUN --oversubscribe --bind-to none -np 1"
+launch="timeout -k 5 $((60 * TEST_PATIENCE)) $MPIRUN --oversubscribe --bind-to none -np 1"
 
 ask "$good" --
 verdict 'works' 0 "works: it made this rank's plan ([0-9a-f]\{16\})"

@@ -12,10 +12,11 @@ refuse=$top_builddir/tests/trust/refuse
 export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl_sm_single_copy_mechanism=none
 export TEST_SECONDS=40
 
-# launch CALLS ERROR: sets status to 0, or that of a rank that did not end well, and $tmp/err.
+# launch CALLS ERROR OUTCOME: sets status to 0, or that of a rank that did not end well, and $tmp/err.
 launch() {
     export within="$refuse $2 $1"
-    for local in 0 1 2; do rank $local 3 --timeout 1; done
+    case $3 in well) seconds=$((3 * TEST_PATIENCE)) ;; *) seconds=1 ;; esac # for the next rank to come
+    for local in 0 1 2; do rank $local 3 --timeout $seconds; done
     for local in 0 1 2; do soon test -s "$tmp/$local.status"; done
     wait $starters
     starters= within= status=0
@@ -35,10 +36,10 @@ ranks_of() {
     [ "$status" != 0 ] || grep -q '^ok 1' "$tmp/out" || status='0, and no result'
 }
 
-# refused PROGRAM CALLS ERROR
+# refused PROGRAM CALLS ERROR OUTCOME
 refused() {
     case $1 in
-    launch) launch "$2" "$3" ;;
+    launch) launch "$2" "$3" "$4" ;;
     plan) run "$refuse" "$3" "$2" gpubind --plan --ranks 4 --topology "$demo" ;;
     lib) ranks_of "$2" "$3" "$top_builddir/tests/mpi/ranks" soak 0 3 ;;
     aware) ranks_of "$2" "$3" "$top_builddir/tests/aware/soak" 0.2 3 ;;
@@ -69,7 +70,7 @@ while IFS='	' read -r kind calls error outcome text; do
     '' | '#'*) continue ;;
     lib | aware) [ -x "$top_builddir/tests/mpi/ranks" ] || continue ;;
     esac
-    refused "$kind" "$calls" "$error"
+    refused "$kind" "$calls" "$error" "$outcome"
     judge "$kind, $calls: $error: $outcome${text:+: }$text" "$outcome" "$text"
 done <"$top_srcdir/tests/trust/calls.tsv"
 nothing_left 'nothing is left behind'
