@@ -170,6 +170,7 @@ int cuMemcpyDtoD_v2(cuda_address to, cuda_address from, size_t nbytes)
     return copy_and_wait(CALL_cuMemcpyDtoD_v2, NULL, to, SIDE_DEVICE, from, SIDE_DEVICE, nbytes);
 }
 
+/* Unlike a copy, which goes through the host, it reaches no memory of another GPU without peer access. */
 int cuMemsetD8Async(cuda_address to, unsigned char value, size_t nbytes, struct CUstream_st *handle)
 {
     int result = sim_enter(CALL_cuMemsetD8Async);
@@ -182,6 +183,8 @@ int cuMemsetD8Async(cuda_address to, unsigned char value, size_t nbytes, struct 
     result = stream_use(handle, &stream);
     if (!result && nbytes)
         result = find_side(CALL_cuMemsetD8Async, to, nbytes, SIDE_DEVICE, &copy.to);
+    if (!result && nbytes && !place_reached(stream->context, &copy.to))
+        result = CUDA_INVALID_VALUE;
     if (result || !nbytes)
         return sim_leave(result);
     op = operation_new(CALL_cuMemsetD8Async, 1);

@@ -183,6 +183,31 @@ static void kernels(void)
     WANT(context != other, 1);
 }
 
+/* An H200's driver, 580.159: whichever context is current. */
+static void other_gpu(void)
+{
+    struct CUctx_st *other;
+    struct CUstream_st *stream;
+    cuda_address a, far;
+
+    start_driver(1);
+    stream = new_stream(CUDA_STREAM_NON_BLOCKING);
+    a = allocate(100);
+    WANT(cu.cuDevicePrimaryCtxRetain(&other, 0), CUDA_OK);
+    WANT(cu.cuCtxPushCurrent_v2(other), CUDA_OK);
+    far = allocate(100);
+    WANT(cu.cuMemsetD8Async(a, 7, 100, stream), CUDA_OK);
+    WANT(cu.cuMemsetD8Async(far, 1, 100, stream), CUDA_INVALID_VALUE);
+    WANT(cu.cuMemcpyAsync(far, a, 100, stream), CUDA_OK);
+    WANT(cu.cuStreamSynchronize(stream), CUDA_OK);
+    WANT(byte_at(far), 7);
+    WANT(cu.cuCtxPopCurrent_v2(&other), CUDA_OK);
+    WANT(cu.cuCtxEnablePeerAccess(other, 0), CUDA_OK);
+    WANT(cu.cuMemsetD8Async(far, 1, 100, stream), CUDA_OK);
+    WANT(cu.cuStreamSynchronize(stream), CUDA_OK);
+    WANT(byte_at(far), 1);
+}
+
 static int start_exchange(struct CUfunc_st *kernel, struct exchange_kernel_job *job,
                           struct CUstream_st *stream)
 {
@@ -359,6 +384,7 @@ int main(void)
         {.what = "host memory is read early or late", .body = host_memory},
         {.what = "batched copies", .body = batch},
         {.what = "copies of two dimensions", .body = planes},
+        {.what = "memory of another GPU", .body = other_gpu},
         {.what = "the copy kernel", .body = kernels, .environment = {"GPUBIND_SIM_KERNELS=1"}},
         {.what = "the kernel of exchanges",
          .body = exchanges,
