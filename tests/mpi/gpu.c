@@ -282,18 +282,25 @@ static char *scratch_of(size_t nbytes)
     return scratch;
 }
 
+/* A copy reaches memory of a GPU without peer access, which cuMemsetD8Async refuses. */
 void buffer_reset(const struct buffer *buffer)
 {
     size_t nbytes = buffer->nbytes + BUFFER_GUARD;
+    int status = CUDA_INVALID_VALUE;
+    char *untouched;
 
-    if (!gpu_owns(buffer->at)) {
-        memset(buffer->at, BUFFER_UNTOUCHED, nbytes);
+    if (gpu_owns(buffer->at))
+        status = cuda.cuMemsetD8Async((cuda_address)(uintptr_t)buffer->at, BUFFER_UNTOUCHED, nbytes,
+                                      copies);
+    if (status != CUDA_INVALID_VALUE) {
+        must(status, "cuMemsetD8Async");
+        must(cuda.cuStreamSynchronize(copies), "cuStreamSynchronize");
         return;
     }
-    must(
-        cuda.cuMemsetD8Async((cuda_address)(uintptr_t)buffer->at, BUFFER_UNTOUCHED, nbytes, copies),
-        "cuMemsetD8Async");
-    must(cuda.cuStreamSynchronize(copies), "cuStreamSynchronize");
+    untouched = scratch_of(nbytes);
+    memset(untouched, BUFFER_UNTOUCHED, nbytes);
+    copy(buffer->at, untouched, nbytes);
+    free(untouched);
 }
 
 void buffer_fill(const struct buffer *buffer, size_t offset, size_t nbytes, uint64_t seed)

@@ -87,8 +87,8 @@ start() {
     mv "$tmp/err.clean" "$tmp/err"
 }
 
-# said: the end of what the ranks said on stderr, without what mpirun says.
-said() { sed '/^-----/,/^-----/d' "$tmp/err" | tail -n 12; }
+# said: the end of what the ranks said on stderr, without what mpirun says, and Open MPI's frames of a stack.
+said() { sed '/^-----/,/^-----/d; /^\[[^]]*\] \[ *[0-9]*\]/d' "$tmp/err" | tail -n 12; }
 
 # ended_well: all ranks have come to their end; a failed test is told of otherwise. The mpirun of Open MPI 4.1 says of
 # one program in a thousand or two, of hello world, too, that a process has not called finalize: its issue 7833.
