@@ -134,5 +134,9 @@ on kernels 2 on_stream_refused apart
 unset GPUBIND_SIM_FAIL GPUBIND_SIM_RANK
 for setting in 'kernels, locks' GPU; do on "$setting" 2 on_stream_refused beside; done
 for setting in simulated 'slow copies' kernels 'kernels, locks' GPU; do on "$setting" 2 on_stream_in_way; done
+for setting in kernels 'kernels, locks' GPU; do
+    on "$setting" 2 on_stream_graph_in_way
+    for n in 8 3000000; do on "$setting" 2 on_stream_graph_in_way $n; done
+done
 nothing_left 'nothing is left behind'
 done_testing

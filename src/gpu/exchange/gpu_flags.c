@@ -8,6 +8,7 @@
 #include "gpu/exchange/exchange_flag.h"
 
 #define ARENA_FLAGS 8192u
+#define ARENA_TRIES 4u
 #define WRITE_BATCH 256u
 
 struct gpu_flag_arena {
@@ -19,6 +20,12 @@ struct gpu_flag_arena {
 };
 
 static struct gpu_flag_arena *arenas;
+static bool (*in_way)(const struct memory_export *shared);
+
+void gpu_flags_avoid(bool (*is_in_way)(const struct memory_export *shared))
+{
+    in_way = is_in_way;
+}
 
 int gpu_flags_write(struct gpu *gpu, gpu_address at, unsigned n, uint64_t value,
                     struct gpubind_error *err)
@@ -85,25 +92,57 @@ int gpu_flags_set(struct gpu *gpu, gpu_address at, unsigned n, struct gpubind_er
     return status;
 }
 
+static int allocate(struct gpu *gpu, struct memory *memory, struct gpubind_error *err)
+{
+    gpu_address at = 0;
+    bool entered = gpu_enter(gpu);
+    int status;
+
+    gpu_agents_leave();
+    status = gpu_driver()->cuMemAlloc_v2(&at, ARENA_FLAGS * EXCHANGE_FLAG);
+    gpu_leave(entered);
+    return status == GPU_OK ? memory_of((const void *)(uintptr_t)at, memory, err)
+                            : gpu_error(status, "memory for flags", err);
+}
+
+static bool is_in_way(const struct memory *memory)
+{
+    struct memory_export shared;
+
+    return in_way && memory_export_of(memory, &shared) && in_way(&shared);
+}
+
+/* What is in the way is kept until other memory is found: it would be allocated again. */
+static int allocate_apart(struct gpu *gpu, struct memory *memory, struct gpubind_error *err)
+{
+    gpu_address kept[ARENA_TRIES];
+    unsigned nkept = 0;
+    int status = allocate(gpu, memory, err);
+
+    while (status == 0 && nkept < ARENA_TRIES && is_in_way(memory)) {
+        kept[nkept++] = memory->address;
+        status = allocate(gpu, memory, err);
+    }
+    while (nkept > 0)
+        gpu_free_deferred(gpu, kept[--nkept]);
+    return status;
+}
+
 static struct gpu_flag_arena *arena_make(struct gpu *gpu, struct gpubind_error *err)
 {
     struct gpu_flag_arena *arena = calloc(1, sizeof *arena);
-    gpu_address at = 0;
-    bool entered = gpu_enter(gpu);
-    int status = GPU_OUT_OF_MEMORY;
 
-    gpu_agents_leave();
-    if (arena)
-        status = gpu_driver()->cuMemAlloc_v2(&at, ARENA_FLAGS * EXCHANGE_FLAG);
-    gpu_leave(entered);
-    if (status == GPU_OK && memory_of((const void *)(uintptr_t)at, &arena->memory, err) == 0) {
-        arena->next = arenas;
-        arenas = arena;
-        return arena;
+    if (!arena) {
+        error_set(err, "out of memory");
+        return NULL;
     }
-    free(arena);
-    gpu_error(status, "memory for flags", err);
-    return NULL;
+    if (allocate_apart(gpu, &arena->memory, err) < 0) {
+        free(arena);
+        return NULL;
+    }
+    arena->next = arenas;
+    arenas = arena;
+    return arena;
 }
 
 /* The first of n free adjacent flags; ARENA_FLAGS: none. */

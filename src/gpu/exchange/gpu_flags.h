@@ -13,6 +13,8 @@ struct gpu_flags {
     unsigned n;
 };
 
+/* No flags are put where is_in_way says that peers cannot map the memory yet, if other memory can be had. */
+void gpu_flags_avoid(bool (*is_in_way)(const struct memory_export *shared));
 /* n adjacent flags of the GPU, all 0. 0, or -1 with a sentence. */
 int gpu_flags_take(struct gpu *gpu, unsigned n, struct gpu_flags *flags, struct gpubind_error *err);
 void gpu_flags_give(struct gpu_flags *flags);

@@ -96,6 +96,7 @@ int library_start(struct gpubind_error *err)
     copies_set_blocks((int)settings.copy_blocks);
     mappings_limit((int)settings.mappings, UINT64_MAX);
     pack_pool_limit((uint64_t)settings.pack_memory << 20);
+    gpu_flags_avoid(ipc_refs_are_in_way);
     warn_start(domain_test_and_set_warned);
     modules_are(modules);
     gpu_on_context_destroyed(forget_context);

@@ -7,6 +7,7 @@
 #include "mpi/core/context.h"
 #include "mpi/core/progress.h"
 #include "mpi/core/progress_thread.h"
+#include "mpi/message/message.h"
 #include "mpi/persistent/captured_launch.h"
 #include "mpi/persistent/exchange_streams.h"
 #include "mpi/persistent/persistent.h"
@@ -25,8 +26,10 @@ static void destroy(struct channel *channel)
 {
     QUEUE_REMOVE(&channels, channel, next);
     connection_close(channel);
-    if (!channel->flags_stuck)
+    if (!channel->flags_stuck) {
         gpu_flags_give(&channel->flags);
+        connection_free_staging(channel);
+    }
     if (channel->owns_type)
         PMPI_Type_free(&channel->type);
     channel->request->channel = NULL;
@@ -177,6 +180,7 @@ struct channel *channel_make(struct gpubind_operation *request, const struct str
     QUEUE_PUSH(&channels, channel, next);
     if (request->rank >= 0 && request->tag != MPI_ANY_TAG)
         connection_describe(channel, layout);
+    message_sweep();
     if (use != PERSISTENT_CALL || channel->local.connectable)
         channel->state = CHANNEL_UNCONNECTED;
     channel_register(channel);
@@ -229,6 +233,7 @@ void channels_stop(void)
             comm_leave(request->comm);
         request->comm = NULL;
         gpu_flags_give(&channel->flags);
+        connection_free_staging(channel);
         if (channel->owns_type) /* the request may be freed after MPI_Finalize */
             PMPI_Type_free(&channel->type);
         channel->owns_type = false;

@@ -80,7 +80,8 @@ struct channel {
     bool internal;        /* of a halo: connects at set-up, alone on its communicator */
     bool of_capture;      /* of a call in a capture: connects at set-up, with such calls alone */
     bool awaited;         /* of_capture: not connected yet, as captured_busy counts */
-    bool buffered;        /* what is sent comes to a buffer, from where the receive takes it */
+    bool buffered;        /* what is sent comes to a buffer, from where the receive takes it: */
+    bool staged;          /* the receive's `staging`, in place of that behind its flags */
     bool no_handshake;    /* the callers of both sides guarantee that the buffer is free */
     bool dense;           /* the buffer is contiguous: messages are copies of the request */
 
@@ -92,11 +93,13 @@ struct channel {
     bool peer_mapped;   /* the peer's memory is mapped here, as far as needed */
     int starting;       /* calls between choosing how to start and announcing the message */
     int peer_ready;     /* READY came and is not handled yet: 1 it was good, -1 it was not */
-    uint64_t peer_ready_sequence; /* its sequence number */
+    uint64_t peer_ready_sequence; /* its sequence number, */
+    bool peer_staged;             /* and that the peer sends to `staging` */
     uint64_t ready_sequence;      /* the same of the sender's READY, once handled */
     bool older_matched;           /* no unexpected message from before ready_sequence is left */
     uint64_t peer_nbytes;
     struct channel_endpoint local;
+    struct pack_buffer *staging; /* of a captured receive whose memory may not be mapped yet */
     struct mapping *memory_mapping, *flags_mapping; /* of the peer's */
 
     /* starts */
@@ -196,10 +199,15 @@ bool connection_can_be_captured(const struct gpubind_operation *request,
                                 const struct strided_buffer *layout);
 /* Fills channel->local, which CONNECT carries. */
 void connection_describe(struct channel *channel, const struct strided_buffer *layout);
+/* CONNECT is sent: the peer may map what it tells of, and is asked to unmap it before it is freed. */
+void connection_told(const struct channel *channel);
 /* Both sides could connect by what they have told; both compute the same answer. */
 bool connection_possible(const struct channel *channel, const struct channel_endpoint *other);
 /* Of a buffered receive: where its message comes to. */
 struct strided_buffer connection_buffer(const struct channel *channel);
+/* Of a receive, when READY of the send has come: data come to its staging buffer, or never will. */
+void connection_stage(struct channel *channel, bool staged);
+void connection_free_staging(struct channel *channel);
 /* Of the send: nothing is in it. false: the driver refuses. */
 bool connection_free_buffer(struct channel *channel);
 /* Maps the peer's memory. false: the driver refuses. */

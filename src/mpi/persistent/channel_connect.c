@@ -4,9 +4,12 @@
 #include "mpi/core/context.h"
 #include "mpi/core/ipc_refs.h"
 #include "mpi/core/transport.h"
+#include "mpi/datatype/pack_pool.h"
 #include "mpi/persistent/channel.h"
 
 #include "gpu/core/gpu_calls.h"
+
+#define STAGING_TRIES 4 /* buffers of the pack pool, each of which may be in the way, too */
 
 static bool is_to_self(const struct gpubind_operation *request)
 {
@@ -55,6 +58,37 @@ bool connection_can_be_captured(const struct gpubind_operation *request,
            (is_to_self(request) || memory_export_of(&request->memory, &shared));
 }
 
+static bool may_be_mapped(const struct pack_buffer *buffer, struct memory_export *shared)
+{
+    return memory_export_of(&buffer->memory, shared) && !ipc_refs_are_in_way(shared);
+}
+
+/* The peer may still map freed memory where the buffer lies now, and cannot map the buffer until it has closed that: not
+ * while its streams wait, and a captured message may be what they wait for. */
+static void take_staging(struct channel *channel)
+{
+    struct channel_endpoint *local = &channel->local;
+    struct pack_buffer *buffer, *refused = NULL;
+    struct gpubind_error unheard;
+
+    for (int i = 0; i < STAGING_TRIES && !channel->staging; i++) {
+        buffer = pack_pool_take(channel->request->memory.gpu, local->nbytes, &unheard);
+        if (!buffer)
+            break;
+        if (may_be_mapped(buffer, &local->staging_memory)) {
+            channel->staging = buffer;
+            local->staging = buffer->memory.address;
+        } else {
+            buffer->next = refused;
+            refused = buffer;
+        }
+    }
+    while ((buffer = refused)) {
+        refused = buffer->next;
+        pack_pool_give(buffer);
+    }
+}
+
 void connection_describe(struct channel *channel, const struct strided_buffer *layout)
 {
     const struct gpubind_operation *request = channel->request;
@@ -81,6 +115,9 @@ void connection_describe(struct channel *channel, const struct strided_buffer *l
     local->connectable = is_self(channel) ||
                          (memory_export_of(&request->memory, &local->memory) &&
                           gpu_flags_export(&channel->flags, &local->flags_memory));
+    if (channel->of_capture && !channel_sends(channel) && local->nbytes > local->buffer &&
+        local->connectable && !is_self(channel) && ipc_refs_are_in_way(&local->memory))
+        take_staging(channel);
 }
 
 bool connection_possible(const struct channel *channel, const struct channel_endpoint *other)
@@ -130,7 +167,25 @@ static struct strided_buffer contiguous(gpu_address address, uint64_t nbytes)
 
 struct strided_buffer connection_buffer(const struct channel *channel)
 {
-    return contiguous(buffer_at(&channel->local), channel->peer_nbytes);
+    return contiguous(channel->staged ? channel->local.staging : buffer_at(&channel->local),
+                      channel->peer_nbytes);
+}
+
+void connection_free_staging(struct channel *channel)
+{
+    if (channel->staging)
+        pack_pool_give(channel->staging);
+    channel->staging = NULL;
+}
+
+void connection_stage(struct channel *channel, bool staged)
+{
+    if (!staged) {
+        connection_free_staging(channel);
+        return;
+    }
+    channel->buffered = channel->staged = true;
+    channel->exchange.receive.parts = 1;
 }
 
 bool connection_free_buffer(struct channel *channel)
@@ -147,8 +202,7 @@ static bool open_send(struct channel *channel, const struct channel_endpoint *ot
     *send = (struct exchange_send){.from = channel->local.layout,
                                    .to = other->layout,
                                    .nbytes = channel->local.nbytes,
-                                   .ready = channel->flags.at,
-                                   .parts = parts_of(channel, other)};
+                                   .ready = channel->flags.at};
     if (channel->buffered)
         send->to = contiguous(
             reach(channel, &other->flags_memory, buffer_at(other), &channel->memory_mapping),
@@ -156,6 +210,13 @@ static bool open_send(struct channel *channel, const struct channel_endpoint *ot
     else
         send->to.address = reach(channel, &other->memory, other->layout.address,
                                  &channel->memory_mapping);
+    if (!send->to.address && other->staging) {
+        channel->buffered = channel->staged = true;
+        send->to = contiguous(
+            reach(channel, &other->staging_memory, other->staging, &channel->memory_mapping),
+            send->nbytes);
+    }
+    send->parts = parts_of(channel, other);
     send->done = reach(channel, &other->flags_memory, other->flags, &channel->flags_mapping);
     return send->to.address && send->done;
 }
@@ -170,23 +231,28 @@ static bool open_receive(struct channel *channel, const struct channel_endpoint 
     return receive->ready;
 }
 
-/* The peer maps this, and is asked to unmap it before it is freed. */
 static void note(const struct channel *channel, const struct memory_export *memory)
 {
     const struct gpubind_operation *request = channel->request;
 
-    if (!is_self(channel))
-        ipc_refs_note(request->domain, memory->id, memory->start, memory->size,
-                      request->peer->local);
+    ipc_refs_note(request->domain, memory->id, memory->start, memory->size, request->peer->local);
+}
+
+void connection_told(const struct channel *channel)
+{
+    if (!channel->local.connectable || is_self(channel))
+        return;
+    note(channel, &channel->local.flags_memory);
+    if (!channel_sends(channel))
+        note(channel, &channel->local.memory);
+    if (channel->staging)
+        note(channel, &channel->local.staging_memory);
 }
 
 bool connection_open(struct channel *channel, const struct channel_endpoint *other)
 {
     bool open;
 
-    note(channel, &channel->local.flags_memory);
-    if (!channel_sends(channel))
-        note(channel, &channel->local.memory);
     channel->no_handshake &= other->no_handshake;
     channel->buffered = channel_sends(channel) ? channel->local.nbytes <= other->buffer
                                                : other->nbytes <= channel->local.buffer;

@@ -15,6 +15,7 @@ void channel_send_ctrl(struct channel *channel, enum ctrl_kind kind, bool bad)
     struct ctrl_msg msg = {.kind = kind, .from = channel->id, .to = channel->peer_id, .bad = bad};
 
     msg.counted = !channel->captured;
+    msg.staged = channel_sends(channel) && channel->staged;
     msg.starts = channel->starts;
     if (kind == CTRL_CONNECT) {
         msg.send = channel_sends(channel);
@@ -23,6 +24,7 @@ void channel_send_ctrl(struct channel *channel, enum ctrl_kind kind, bool bad)
         msg.index = channel->index;
         msg.endpoint = channel->local;
         channel->connect_sent = true;
+        connection_told(channel);
     }
     trace_debug(TRACE_PERSISTENT, "request %u, %s rank %d, tag %d: %s%s", channel->request->number,
                 channel_sends(channel) ? "to" : "from", channel->request->rank,
@@ -101,6 +103,7 @@ static void finish_receive(struct channel *channel, bool good)
         return;
     }
     channel->ready_sequence = channel->peer_ready_sequence;
+    connection_stage(channel, channel->peer_staged);
     finish(channel);
     if (channel->message)
         persistent_move_to_channel(channel);
@@ -172,6 +175,7 @@ static void take_ready(struct channel *channel, const struct ctrl_msg *msg)
         return;
     channel->peer_ready = msg->bad ? -1 : 1;
     channel->peer_ready_sequence = msg->sequence;
+    channel->peer_staged = msg->staged;
     channel_answer(channel);
 }
 

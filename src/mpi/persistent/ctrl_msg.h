@@ -18,7 +18,8 @@ struct channel_endpoint {
     uint64_t gpu;                 /* identifies the GPU within the owner's process */
     struct strided_buffer layout; /* at the owner's address */
     gpu_address flags;            /* the same */
-    struct memory_export memory, flags_memory;
+    gpu_address staging;          /* nbytes where a send that cannot map `memory` may go; 0: none */
+    struct memory_export memory, flags_memory, staging_memory;
 };
 
 enum ctrl_kind { /* see channel.h */
@@ -32,6 +33,7 @@ struct ctrl_msg {
     enum ctrl_kind kind;
     uint32_t from, to; /* channel ids; 0: not known */
     int32_t bad;
+    int32_t staged;    /* READY of a send: its data go to the receiver's staging buffer */
     int32_t send, tag; /* CONNECT: of the request, */
     int32_t of_capture;
     uint32_t index;  /* and its number among those with that peer and tag, from 1 */
