@@ -138,5 +138,14 @@ for setting in kernels 'kernels, locks' GPU; do
     on "$setting" 2 on_stream_graph_in_way
     for n in 8 3000000; do on "$setting" 2 on_stream_graph_in_way $n; done
 done
+for from in host pool device; do
+    for nbytes in small large; do
+        for verb in send receive; do
+            for setting in 'kernels, locks' GPU; do
+                on "$setting" 2 on_stream_copied $from $nbytes $verb
+            done
+        done
+    done
+done
 nothing_left 'nothing is left behind'
 done_testing

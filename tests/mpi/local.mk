@@ -51,6 +51,7 @@ ranks_sources = \
 	tests/mpi/on_stream_ends.c \
 	tests/mpi/on_stream_frees.c \
 	tests/mpi/on_stream_graph.c \
+	tests/mpi/on_stream_copied.c \
 	tests/mpi/on_stream_in_way.c \
 	tests/mpi/on_stream_many.c \
 	tests/mpi/on_stream_mixed.c \

@@ -46,6 +46,7 @@ static const struct {
     {"on_stream_mixed", test_on_stream_mixed, 2, 1, MPI_THREAD_SINGLE},
     {"on_stream_graph", test_on_stream_graph, 1, 1, MPI_THREAD_SINGLE},
     {"on_stream_group", test_on_stream_group, 2, 2, MPI_THREAD_SINGLE},
+    {"on_stream_copied", test_on_stream_copied, 2, 2, MPI_THREAD_SINGLE},
     {"on_stream_graph_in_way", test_on_stream_graph_in_way, 2, 2, MPI_THREAD_SINGLE},
     {"on_stream_in_way", test_on_stream_in_way, 2, 2, MPI_THREAD_SINGLE},
     {"on_stream_refused", test_on_stream_refused, 2, 1, MPI_THREAD_SINGLE},

@@ -34,6 +34,7 @@ void test_mixed(void);
 void test_on_stream(void);
 void test_on_stream_direct(void);
 void test_on_stream_frees(void);
+void test_on_stream_copied(void);
 void test_on_stream_graph_in_way(void);
 void test_on_stream_in_way(void);
 void test_on_stream_many(void);

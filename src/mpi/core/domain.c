@@ -118,6 +118,7 @@ void domain_free(struct domain *domain, bool mpi)
     free(domain->of_local);
     free(domain->pinned);
     free(domain->unlocked);
+    free(domain->pin_wanted);
     free(domain->free_eager);
     free(domain->free_plain);
     free(domain);
@@ -252,29 +253,40 @@ void domains_unpinned(const struct gpu *gpu)
                     domain->pinned[i][data] = NULL;
 }
 
-void domain_pin(struct domain *domain, int local, enum segment_data data)
+void domain_pin_now(struct domain *domain, int local, enum segment_data data)
 {
-    const struct gpu *gpu = domain->pinned[local][data];
+    const struct gpu *gpu = gpu_first();
     size_t nbytes;
     char *at;
     bool entered;
 
-    if (!domain->segment.base)
+    if (!domain->segment.base || domain->pinned[local][data] || !gpu)
         return;
-    if (!gpu)
-        domain->pinned[local][data] = gpu_first();
-    if (gpu || !domain->pinned[local][data])
-        return;
-    gpu = domain->pinned[local][data];
+    domain->pinned[local][data] = gpu;
+    domain->pin_wanted[local][data] = false;
     at = segment_data(&domain->segment, local, data, &nbytes);
     entered = gpu_enter(gpu);
-    /* Copies work without, only slower, so a refusal is no error. */
     gpu_agents_leave();
     domain->unlocked[local][data] = gpu_host_register(at, nbytes, GPU_REGISTER_PORTABLE) != GPU_OK;
     if (domain->unlocked[local][data])
         warn_once(WARN_PINNING, "shared memory cannot be page-locked (ulimit -l?); copies "
                                 "through host memory are slower");
     gpu_leave(entered);
+}
+
+void domain_pin(struct domain *domain, int local, enum segment_data data)
+{
+    if (!gpu_is_guarded())
+        domain_pin_now(domain, local, data);
+    else if (!domain->pinned[local][data])
+        domain->pin_wanted[local][data] = true;
+}
+
+void domain_pin_wanted(struct domain *domain, int local)
+{
+    for (int data = 0; data < SEGMENT_DATA; data++)
+        if (domain->pin_wanted[local][data])
+            domain_pin_now(domain, local, (enum segment_data)data);
 }
 
 bool domain_is_pinned(const struct domain *domain, int local, enum segment_data data)

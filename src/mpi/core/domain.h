@@ -78,6 +78,7 @@ struct domain {
     const struct gpubind_operation *iov_advert_user; /* the receive whose iov senders may read */
     const struct gpu *(*pinned)[SEGMENT_DATA]; /* by local rank: whose context has page-locked it */
     bool (*unlocked)[SEGMENT_DATA];            /* the driver has refused it */
+    bool (*pin_wanted)[SEGMENT_DATA];          /* domain_pin would have had to wait */
     int eager_buffers; /* 0: not allocated yet, 1: allocated, -1: no memory */
 };
 
@@ -117,8 +118,14 @@ int domain_share(const struct domain *domain);
  * all are in use. */
 int domain_take_descriptor(struct domain *domain, bool with_eager);
 void domain_give_descriptor(struct domain *domain, int descriptor);
-/* Page-locks a local rank's eager buffers or bounce buffers for the GPUs of this process, once. */
+/* Page-locks a local rank's eager buffers or bounce buffers for the GPUs of this process, once; copies work without,
+ * only slower. While a stream waits for the library, a thread of the application's may wait for that stream in a call
+ * in which the driver keeps page-locking out: then it is left to domain_pin_wanted. */
 void domain_pin(struct domain *domain, int local, enum segment_data data);
+/* For calls of the application, before a stream waits: at once, */
+void domain_pin_now(struct domain *domain, int local, enum segment_data data);
+/* and what domain_pin has left. */
+void domain_pin_wanted(struct domain *domain, int local);
 /* They are page-locked. */
 bool domain_is_pinned(const struct domain *domain, int local, enum segment_data data);
 

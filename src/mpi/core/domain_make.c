@@ -121,10 +121,11 @@ static int allocate(struct domain *domain)
     domain->owed = domain_share(domain) * segment->n;
     domain->pinned = calloc(n, sizeof *domain->pinned);
     domain->unlocked = calloc(n, sizeof *domain->unlocked);
+    domain->pin_wanted = calloc(n, sizeof *domain->pin_wanted);
     domain->free_eager = calloc((size_t)segment->neager + 1, sizeof(int));
     domain->free_plain = calloc((size_t)segment->ndescriptors + 1, sizeof(int));
     if (!domain->peers || !domain->of_local || !domain->pinned || !domain->unlocked ||
-        !domain->free_eager || !domain->free_plain)
+        !domain->pin_wanted || !domain->free_eager || !domain->free_plain)
         return -1;
     domain->nreserved = segment->base ? segment->neager : 0;
     for (int i = domain->nreserved; i > 0; i--)

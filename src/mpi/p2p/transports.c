@@ -110,19 +110,21 @@ void transports_prepare(struct domain *domain, const struct peer *peer, const st
     const bool ipc = transport_allowed(TRANSPORT_IPC);
 
     if (is_self(domain, peer)) {
-        domain_pin(domain, domain->segment.me, SEGMENT_EAGER);
+        domain_pin_now(domain, domain->segment.me, SEGMENT_EAGER);
         return;
     }
     if (peer->local < 0) {
         bounce_pool_prepare(NULL, NULL);
         return;
     }
-    domain_pin(domain, domain->segment.me, SEGMENT_EAGER);
-    domain_pin(domain, peer->local, SEGMENT_EAGER);
+    domain_pin_now(domain, domain->segment.me, SEGMENT_EAGER);
+    domain_pin_now(domain, peer->local, SEGMENT_EAGER);
     if (!ipc || !peer->ipc_works || peer->no_ipc || !memory->shareable) {
         bounce_pool_prepare(domain, NULL);
-        domain_pin(domain, peer->local, SEGMENT_BOUNCE);
+        domain_pin_now(domain, peer->local, SEGMENT_BOUNCE);
     }
+    domain_pin_wanted(domain, domain->segment.me);
+    domain_pin_wanted(domain, peer->local);
     if (ipc && !memory->shareable)
         bounce_pool_prepare(NULL, memory->gpu);
 }

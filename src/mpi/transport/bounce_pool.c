@@ -40,7 +40,8 @@ static bool allocate_on_gpu(struct gpu *gpu, gpu_address *whole)
     return status == GPU_OK;
 }
 
-static char *allocate_private(void)
+/* may_wait: as in domain_pin. */
+static char *allocate_private(bool may_wait)
 {
     void *at = mmap(NULL, PRIVATE_WHOLE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
                     0);
@@ -49,7 +50,7 @@ static char *allocate_private(void)
 
     if (at == MAP_FAILED)
         return NULL;
-    if (!gpu)
+    if (!gpu || !may_wait)
         return at;
     entered = gpu_enter(gpu);
     gpu_agents_leave();
@@ -71,7 +72,7 @@ static void free_private(char *at)
     munmap(at, PRIVATE_WHOLE);
 }
 
-static struct pool *make(struct domain *domain, struct gpu *gpu, int use)
+static struct pool *make(struct domain *domain, struct gpu *gpu, int use, bool may_wait)
 {
     struct pool *pool = calloc(1, sizeof *pool);
     gpu_address whole = 0;
@@ -80,7 +81,7 @@ static struct pool *make(struct domain *domain, struct gpu *gpu, int use)
     if (!pool)
         return NULL;
     if (gpu) {
-        if (!allocate_on_gpu(gpu, &whole))
+        if (!may_wait || !allocate_on_gpu(gpu, &whole))
             whole = 0;
     } else if (domain) {
         if (segment_allocate_bounce(&domain->segment)) {
@@ -88,7 +89,7 @@ static struct pool *make(struct domain *domain, struct gpu *gpu, int use)
             host = segment_bounce(&domain->segment, domain->segment.me);
         }
     } else {
-        host = allocate_private();
+        host = allocate_private(may_wait);
     }
     if (!whole && !host) {
         free(pool);
@@ -120,7 +121,7 @@ static struct bounce_buffer *free_one(struct pool *pool)
 static void need(struct domain *domain, struct gpu *gpu, int use)
 {
     if (!find(pools, domain, gpu, use))
-        make(domain, gpu, use);
+        make(domain, gpu, use, true);
 }
 
 void bounce_pool_prepare(struct domain *domain, struct gpu *gpu)
@@ -138,7 +139,7 @@ struct bounce_buffer *bounce_take(struct domain *domain, struct gpu *gpu, bool *
     struct pool *pool = find(pools, gpu ? NULL : domain, gpu, -1);
 
     if (!pool)
-        pool = make(gpu ? NULL : domain, gpu, -1);
+        pool = make(gpu ? NULL : domain, gpu, -1, !gpu_is_guarded());
     *none = !pool;
     return free_one(pool);
 }
@@ -151,7 +152,7 @@ struct bounce_buffer *bounce_take_private(enum bounce_use use, bool more)
     more = more || !pool;
     for (; pool && !bounce; pool = find(pool->next, NULL, NULL, use))
         bounce = free_one(pool);
-    return bounce || !more ? bounce : free_one(make(NULL, NULL, use));
+    return bounce || !more ? bounce : free_one(make(NULL, NULL, use, !gpu_is_guarded()));
 }
 
 void bounce_give(struct bounce_buffer *bounce)
