@@ -136,7 +136,11 @@ for setting in 'kernels, locks' GPU; do on "$setting" 2 on_stream_refused beside
 for setting in simulated 'slow copies' kernels 'kernels, locks' GPU; do on "$setting" 2 on_stream_in_way; done
 for setting in kernels 'kernels, locks' GPU; do
     on "$setting" 2 on_stream_graph_in_way
-    for n in 8 3000000; do on "$setting" 2 on_stream_graph_in_way $n; done
+    for n in 8 3000000; do
+        on "$setting" 2 on_stream_graph_in_way $n 1
+        on "$setting" 2 on_stream_graph_in_way $n 8
+    done
+    on "$setting" 3 on_stream_graph_window
 done
 for from in host pool device; do
     for nbytes in small large; do

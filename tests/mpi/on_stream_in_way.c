@@ -1,38 +1,58 @@
 /* Memory that another rank has mapped is freed, and buffers that messages pass through, or come to, lie at its addresses:
  * they can be mapped when the old mapping is closed, for which no stream may wait. For two ranks. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tests/mpi/on_stream.h"
 #include "tests/mpi/tests.h"
 
 enum { RELAXED = 2 };
 enum { LARGE = 3 << 20, BOUNCE = (12 << 20) - BUFFER_GUARD, FLAGS = 65536 - BUFFER_GUARD };
-enum { ROUNDS = 3 };
+enum { ROUNDS = 3, MANY = 8 };
 
 static struct CUstream_st *stream;
+static int other = 1; /* rank 0's */
 
-/* Rank 1 maps memory of rank 0's, which is freed then. Returns where it was. */
-static char *map_and_free(int nbytes)
+static void pass(const struct buffer *buffer)
 {
-    int (*mappings)(void) = NULL;
+    const int nbytes = (int)buffer->nbytes;
     gpubind_request request;
-    struct buffer old;
-    char *at;
 
-    *(void **)&mappings = simulator_function("gpubind_sim_open_mappings");
-    need_filled(&old, MEMORY_DEVICE, (size_t)nbytes, 5);
     if (job.rank == 0)
-        succeeds(gpubind_isend(old.at, nbytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &request), "isend");
+        succeeds(gpubind_isend(buffer->at, nbytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &request),
+                 "isend");
     job_barrier(); /* the send is first: the receiver maps */
     if (job.rank == 0)
         succeeds(gpubind_wait(&request, MPI_STATUS_IGNORE), "wait");
     else
-        succeeds(MPI_GPURecv(old.at, nbytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+        succeeds(MPI_GPURecv(buffer->at, nbytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
                  "receive");
-    expect(job.rank == 0 || !mappings || mappings() > 0, "nothing was mapped");
+}
+
+static void expect_mapped(int least)
+{
+    int (*mappings)(void) = NULL;
+
+    *(void **)&mappings = simulator_function("gpubind_sim_open_mappings");
+    expect(!mappings || mappings() >= least, "%d mappings", mappings ? mappings() : 0);
+}
+
+/* Rank 1 maps n buffers of rank 0's, which are freed then. Returns where the last one was. */
+static char *map_and_free(int n, int nbytes)
+{
+    struct buffer old[MANY];
+    char *at;
+
+    for (int i = 0; i < n; i++) {
+        need_filled(&old[i], MEMORY_DEVICE, (size_t)nbytes, 5);
+        pass(&old[i]);
+    }
+    if (job.rank == 1)
+        expect_mapped(n);
     job_barrier();
-    at = old.at;
-    buffer_clear(&old);
+    at = old[n - 1].at;
+    for (int i = 0; i < n; i++)
+        buffer_clear(&old[i]);
     return at;
 }
 
@@ -48,8 +68,7 @@ static bool are_free(const char *freed, size_t nbytes)
     return there;
 }
 
-static void capture_and_launch(const struct buffer *buffer, bool blocking_calls,
-                               struct CUgraphExec_st **exec)
+static void capture(const struct buffer *buffer, bool blocking_calls, struct CUgraphExec_st **exec)
 {
     const int nbytes = (int)buffer->nbytes;
     struct CUgraph_st *graph = NULL;
@@ -57,7 +76,7 @@ static void capture_and_launch(const struct buffer *buffer, bool blocking_calls,
     is_int(cuda.cuStreamBeginCapture_v2(stream, RELAXED), CUDA_OK, "the capture's begin");
     if (job.rank == 0)
         succeeds((blocking_calls ? gpubind_recv_on_stream : gpubind_irecv_on_stream)(
-                     buffer->at, nbytes, MPI_BYTE, 1, 4, MPI_COMM_WORLD, stream),
+                     buffer->at, nbytes, MPI_BYTE, other, 4, MPI_COMM_WORLD, stream),
                  "receive");
     else
         succeeds((blocking_calls ? gpubind_send_on_stream : gpubind_isend_on_stream)(
@@ -68,6 +87,12 @@ static void capture_and_launch(const struct buffer *buffer, bool blocking_calls,
     if (!graph || cuda.cuGraphInstantiateWithFlags(exec, graph, 0))
         MPI_Abort(MPI_COMM_WORLD, 2);
     cuda.cuGraphDestroy(graph);
+}
+
+static void capture_and_launch(const struct buffer *buffer, bool blocking_calls,
+                               struct CUgraphExec_st **exec)
+{
+    capture(buffer, blocking_calls, exec);
     is_int(cuda.cuGraphLaunch(*exec, stream), CUDA_OK, "cuGraphLaunch");
 }
 
@@ -101,14 +126,15 @@ static void pass_captured(const struct buffer *buffer, int first, bool blocking_
 }
 
 /* The flags of rank 0's GPU, which are made for the first captured message, would get the addresses of what was freed. */
-static void captured_flags(int nbytes)
+static void captured_flags(int nbytes, int n)
 {
     struct buffer buffer;
     char *freed;
 
-    job_test("a captured message of %d bytes, whose flags lie at freed addresses", nbytes);
+    job_test("a captured message of %d bytes, whose flags would lie at %d freed addresses", nbytes,
+             n);
     need_filled(&buffer, MEMORY_DEVICE, (size_t)nbytes, 10);
-    freed = map_and_free(FLAGS);
+    freed = map_and_free(n, FLAGS);
     if (job.rank == 0 && gpu_is_simulated())
         expect(are_free(freed, FLAGS), "other memory lies there");
     pass_captured(&buffer, 1, true);
@@ -116,17 +142,58 @@ static void captured_flags(int nbytes)
     job_result();
 }
 
-static void captured_buffer(int first, bool blocking_calls)
+static void captured_buffer(int first, bool blocking_calls, int n)
 {
     struct buffer buffer;
     char *freed;
 
-    job_test("a message captured by %s calls into freed addresses, by rank %d first",
-             blocking_calls ? "blocking" : "nonblocking", first);
-    freed = map_and_free(LARGE);
+    job_test("a message captured by %s calls into one of %d freed addresses, by rank %d first",
+             blocking_calls ? "blocking" : "nonblocking", n, first);
+    freed = map_and_free(n, LARGE);
     need_filled(&buffer, MEMORY_DEVICE, LARGE, 10);
-    expect(job.rank == 1 || !gpu_is_simulated() || buffer.at == freed, "the buffer lies elsewhere");
+    expect(job.rank == 1 || n > 1 || !gpu_is_simulated() || buffer.at == freed,
+           "the buffer lies elsewhere");
     pass_captured(&buffer, first, blocking_calls);
+    buffer_clear(&buffer);
+    job_result();
+}
+
+static void capture_in_vain(const struct buffer *buffer)
+{
+    struct CUgraphExec_st *exec = NULL;
+
+    capture(buffer, true, &exec);
+    is_int(cuda.cuGraphExecDestroy(exec), CUDA_OK, "cuGraphExecDestroy");
+}
+
+/* Rank 0 captures a receive, destroys the graph and frees the buffer; rank 1, which learns of both at once, captures and
+ * destroys its send then: that the memory cannot be mapped says nothing of other memory. */
+static void stale(void)
+{
+    struct buffer first, buffer;
+
+    job_test("a captured receive whose buffer is freed before the sender hears of it");
+    need_filled(&first, MEMORY_DEVICE, LARGE, 5);
+    need_filled(&buffer, MEMORY_DEVICE, LARGE, 10);
+    if (job.rank == 0) {
+        capture_in_vain(&first);
+        usleep(100000); /* the driver tells of the graph's end by a thread of its own */
+        gpubind_progress();
+        buffer_clear(&first);
+    }
+    job_barrier();
+    if (job.rank == 1) {
+        capture_in_vain(&first);
+        usleep(100000);
+        gpubind_progress();
+        buffer_clear(&first);
+    }
+    job_barrier();
+    pass_captured(&buffer, 0, true);
+    pass(&buffer);
+    if (job.rank == 1)
+        expect_mapped(1);
+    job_barrier();
     buffer_clear(&buffer);
     job_result();
 }
@@ -134,12 +201,58 @@ static void captured_buffer(int first, bool blocking_calls)
 void test_on_stream_graph_in_way(void)
 {
     is_int(cuda.cuStreamCreate(&stream, CUDA_STREAM_NON_BLOCKING), CUDA_OK, "cuStreamCreate");
-    if (nargs > 0)
-        captured_flags(atoi(arguments[0]));
-    for (int first = 0; first < 2 && nargs == 0; first++)
-        for (int blocking_calls = 0; blocking_calls < 2; blocking_calls++)
-            captured_buffer(first, blocking_calls);
+    if (nargs == 2)
+        captured_flags(atoi(arguments[0]), atoi(arguments[1]));
+    else {
+        stale();
+        for (int first = 0; first < 2; first++)
+            for (int blocking_calls = 0; blocking_calls < 2; blocking_calls++)
+                captured_buffer(first, blocking_calls, 1);
+        captured_buffer(1, true, MANY);
+    }
     cuda.cuStreamDestroy_v2(stream);
+}
+
+/* Rank 2 sends into memory of a window that it is not in: it can map none of it. */
+void test_on_stream_graph_window(void)
+{
+    gpubind_win win = GPUBIND_WIN_NULL;
+    struct CUgraphExec_st *exec = NULL;
+    struct buffer buffer = {.kind = MEMORY_DEVICE, .nbytes = LARGE};
+    void *at = NULL;
+    MPI_Comm two;
+
+    job_test("a message captured into memory of a window whose ranks the sender is not one of");
+    is_int(cuda.cuStreamCreate(&stream, CUDA_STREAM_NON_BLOCKING), CUDA_OK, "cuStreamCreate");
+    MPI_Comm_split(MPI_COMM_WORLD, job.rank < 2, job.rank, &two);
+    if (job.rank < 2) {
+        succeeds(gpubind_comm_attach(two), "attach");
+        succeeds(gpubind_win_allocate(two, LARGE + BUFFER_GUARD, 0, &win), "window");
+        succeeds(gpubind_win_pointer(win, job.rank, &at, NULL), "pointer");
+        buffer.at = at;
+        if (job.rank == 0)
+            buffer_reset(&buffer);
+    } else {
+        need_filled(&buffer, MEMORY_DEVICE, LARGE, 12);
+    }
+    job_barrier();
+    if (job.rank != 1) {
+        other = job.rank == 0 ? 2 : 0;
+        capture(&buffer, true, &exec);
+        is_int(cuda.cuGraphLaunch(exec, stream), CUDA_OK, "cuGraphLaunch");
+        stream_ends(stream);
+        is_int(cuda.cuGraphExecDestroy(exec), CUDA_OK, "cuGraphExecDestroy");
+    }
+    if (job.rank == 0)
+        received(&buffer, LARGE, 12, "of a graph");
+    job_barrier();
+    if (win != GPUBIND_WIN_NULL)
+        succeeds(gpubind_win_free(&win), "free");
+    if (job.rank == 2)
+        buffer_clear(&buffer);
+    MPI_Comm_free(&two);
+    cuda.cuStreamDestroy_v2(stream);
+    job_result();
 }
 
 /* The bounce buffers of rank 0's GPU, which are made once in a process, get the addresses of what was freed. */
@@ -150,7 +263,7 @@ void test_on_stream_in_way(void)
 
     job_test("a bounce buffer at freed addresses, and a receiver whose stream waits");
     is_int(cuda.cuStreamCreate(&stream, CUDA_STREAM_NON_BLOCKING), CUDA_OK, "cuStreamCreate");
-    freed = map_and_free(BOUNCE);
+    freed = map_and_free(1, BOUNCE);
     need_filled(&out, MEMORY_POOL, LARGE, 9); /* which has no handle */
     need_buffer(&in, MEMORY_DEVICE, LARGE);
     for (int round = 0; round < ROUNDS; round++) {

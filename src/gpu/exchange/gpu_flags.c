@@ -8,7 +8,7 @@
 #include "gpu/exchange/exchange_flag.h"
 
 #define ARENA_FLAGS 8192u
-#define ARENA_TRIES 4u
+#define ARENA_TRIES 64u /* more buffers of one size are seldom freed at once */
 #define WRITE_BATCH 256u
 
 struct gpu_flag_arena {
@@ -117,15 +117,17 @@ static int allocate_apart(struct gpu *gpu, struct memory *memory, struct gpubind
 {
     gpu_address kept[ARENA_TRIES];
     unsigned nkept = 0;
-    int status = allocate(gpu, memory, err);
+    struct memory next = {0};
 
-    while (status == 0 && nkept < ARENA_TRIES && is_in_way(memory)) {
+    if (allocate(gpu, memory, err) < 0)
+        return -1;
+    while (nkept < ARENA_TRIES && is_in_way(memory) && allocate(gpu, &next, err) == 0) {
         kept[nkept++] = memory->address;
-        status = allocate(gpu, memory, err);
+        *memory = next;
     }
     while (nkept > 0)
         gpu_free_deferred(gpu, kept[--nkept]);
-    return status;
+    return 0;
 }
 
 static struct gpu_flag_arena *arena_make(struct gpu *gpu, struct gpubind_error *err)

@@ -285,9 +285,9 @@ struct mapping *rndv_map(const struct gpubind_operation *send, const struct memo
     mapping = mapping_open(send->peer, shared, send->memory.gpu, &for_now, &err);
     if (for_now)
         return NULL;
-    if (memory_has_handle(shared))
-        send->peer->ipc_works = mapping;
-    if (!mapping) {
+    if (mapping)
+        send->peer->ipc_works |= memory_has_handle(shared);
+    else if (!send->peer->ipc_works) {
         send->peer->no_ipc = true;
         warn_once(WARN_IPC, "%s (rank %d); messages to there go through host memory", err.text,
                   send->rank);

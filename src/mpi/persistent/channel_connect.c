@@ -9,7 +9,7 @@
 
 #include "gpu/core/gpu_calls.h"
 
-#define STAGING_TRIES 4 /* buffers of the pack pool, each of which may be in the way, too */
+#define STAGING_TRIES 64 /* buffers of the pack pool, each of which may be in the way, too */
 
 static bool is_to_self(const struct gpubind_operation *request)
 {
@@ -64,7 +64,17 @@ static bool may_be_mapped(const struct pack_buffer *buffer, struct memory_export
 }
 
 /* The peer may still map freed memory where the buffer lies now, and cannot map the buffer until it has closed that: not
- * while its streams wait, and a captured message may be what they wait for. */
+ * while its streams wait, and a captured message may be what they wait for. Without a handle, memory is mapped by the
+ * ranks of a window alone. */
+static bool needs_staging(const struct channel *channel)
+{
+    const struct channel_endpoint *local = &channel->local;
+
+    return channel->of_capture && !channel_sends(channel) && local->nbytes > local->buffer &&
+           local->connectable && !is_self(channel) &&
+           (!memory_has_handle(&local->memory) || ipc_refs_are_in_way(&local->memory));
+}
+
 static void take_staging(struct channel *channel)
 {
     struct channel_endpoint *local = &channel->local;
@@ -115,8 +125,7 @@ void connection_describe(struct channel *channel, const struct strided_buffer *l
     local->connectable = is_self(channel) ||
                          (memory_export_of(&request->memory, &local->memory) &&
                           gpu_flags_export(&channel->flags, &local->flags_memory));
-    if (channel->of_capture && !channel_sends(channel) && local->nbytes > local->buffer &&
-        local->connectable && !is_self(channel) && ipc_refs_are_in_way(&local->memory))
+    if (needs_staging(channel))
         take_staging(channel);
 }
 
@@ -128,25 +137,48 @@ bool connection_possible(const struct channel *channel, const struct channel_end
 
 /* Maps memory of the peer. Returns where the peer's address lies here; 0: not mapped. */
 static gpu_address reach(struct channel *channel, const struct memory_export *shared,
-                         gpu_address owners, struct mapping **mapping)
+                         gpu_address owners, struct mapping **mapping, bool *for_now,
+                         struct gpubind_error *err)
 {
     struct peer *peer = channel->request->peer;
-    struct gpubind_error err;
-    bool for_now;
 
+    *for_now = true;
     if (is_self(channel))
         return owners;
     if (peer->no_ipc || !mapping_possible(peer, shared, channel->request->memory.gpu))
         return 0;
-    *mapping = mapping_open(peer, shared, channel->request->memory.gpu, &for_now, &err);
-    if (*mapping)
-        return mapping_address(*mapping, owners);
-    if (for_now)
+    *mapping = mapping_open(peer, shared, channel->request->memory.gpu, for_now, err);
+    if (!*mapping)
         return 0;
-    peer->no_ipc = true;
-    warn_once(WARN_IPC, "%s (rank %d); messages to there go through host memory", err.text,
-              channel->request->rank);
-    return 0;
+    peer->ipc_works |= memory_has_handle(shared);
+    return mapping_address(*mapping, owners);
+}
+
+/* A failure says nothing about other memory: what CONNECT tells of may be freed by now. */
+static gpu_address reach_memory(struct channel *channel, const struct memory_export *shared,
+                                gpu_address owners)
+{
+    struct gpubind_error unheard;
+    bool for_now;
+
+    return reach(channel, shared, owners, &channel->memory_mapping, &for_now, &unheard);
+}
+
+/* Flags are freed at the library's end. */
+static gpu_address reach_flags(struct channel *channel, const struct channel_endpoint *other)
+{
+    struct peer *peer = channel->request->peer;
+    struct gpubind_error err;
+    bool for_now;
+    const gpu_address at = reach(channel, &other->flags_memory, other->flags,
+                                 &channel->flags_mapping, &for_now, &err);
+
+    if (!at && !for_now && !peer->ipc_works) {
+        peer->no_ipc = true;
+        warn_once(WARN_IPC, "%s (rank %d); messages to there go through host memory", err.text,
+                  channel->request->rank);
+    }
+    return at;
 }
 
 static unsigned parts_of(const struct channel *channel, const struct channel_endpoint *other)
@@ -204,20 +236,17 @@ static bool open_send(struct channel *channel, const struct channel_endpoint *ot
                                    .nbytes = channel->local.nbytes,
                                    .ready = channel->flags.at};
     if (channel->buffered)
-        send->to = contiguous(
-            reach(channel, &other->flags_memory, buffer_at(other), &channel->memory_mapping),
-            send->nbytes);
+        send->to = contiguous(reach_memory(channel, &other->flags_memory, buffer_at(other)),
+                              send->nbytes);
     else
-        send->to.address = reach(channel, &other->memory, other->layout.address,
-                                 &channel->memory_mapping);
+        send->to.address = reach_memory(channel, &other->memory, other->layout.address);
     if (!send->to.address && other->staging) {
         channel->buffered = channel->staged = true;
-        send->to = contiguous(
-            reach(channel, &other->staging_memory, other->staging, &channel->memory_mapping),
-            send->nbytes);
+        send->to = contiguous(reach_memory(channel, &other->staging_memory, other->staging),
+                              send->nbytes);
     }
     send->parts = parts_of(channel, other);
-    send->done = reach(channel, &other->flags_memory, other->flags, &channel->flags_mapping);
+    send->done = reach_flags(channel, other);
     return send->to.address && send->done;
 }
 
@@ -227,7 +256,7 @@ static bool open_receive(struct channel *channel, const struct channel_endpoint 
 
     *receive = (struct exchange_receive){.done = channel->flags.at,
                                          .parts = parts_of(channel, other)};
-    receive->ready = reach(channel, &other->flags_memory, other->flags, &channel->flags_mapping);
+    receive->ready = reach_flags(channel, other);
     return receive->ready;
 }
 

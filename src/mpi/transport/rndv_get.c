@@ -118,6 +118,8 @@ struct mapping *rndv_get_map(const struct gpubind_operation *receive, struct pee
     mapping = mapping_open(peer, &shared, gpu, &for_now, &err);
     if (for_now)
         return NULL;
+    if (!mapping && peer->ipc_works)
+        return NULL;
     if (!mapping) {
         peer->no_ipc = true;
         warn_once(WARN_IPC, "%s (rank %d); messages from there go through host memory", err.text,
