@@ -30,6 +30,7 @@ static const struct part {
     {"comms", MPI_THREAD_SINGLE, test_comms},
     {"layouts", MPI_THREAD_SINGLE, test_layouts},
     {"streams", MPI_THREAD_SINGLE, test_streams},
+    {"freed", MPI_THREAD_SINGLE, test_freed_memory},
     {"threads", MPI_THREAD_MULTIPLE, test_threads},
 };
 #define PARTS (sizeof parts / sizeof *parts)

@@ -96,6 +96,7 @@ void test_lists(void);
 void test_comms(void);
 void test_layouts(void);
 void test_streams(void);
+void test_freed_memory(void);
 void test_threads(void);
 /* In place of them: the program's end, and its status. */
 int finalize(void);

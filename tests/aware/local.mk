@@ -303,6 +303,7 @@ tests_aware_direct_SOURCES = \
 	tests/aware/direct_comms.c \
 	tests/aware/direct_complete.c \
 	tests/aware/direct_finalize.c \
+	tests/aware/direct_freed.c \
 	tests/aware/direct_layouts.c \
 	tests/aware/direct_lengths.c \
 	tests/aware/direct_lists.c \

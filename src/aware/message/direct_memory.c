@@ -25,6 +25,7 @@ struct direct_mapping {
 
 static struct direct_mapping *mappings;
 static int nmappings;
+static bool any_left; /* of those with ID 0 */
 static pthread_mutex_t mappings_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Closing waits for all work of the context (src/gpu/README.md). */
@@ -69,14 +70,17 @@ static void tidy(void)
 {
     struct direct_mapping **link = &mappings;
 
+    any_left = false;
     while (*link) {
         struct direct_mapping *mapping = *link, *next = mapping->next;
         const bool last = !next && nmappings >= MAPPINGS;
 
-        if ((mapping->id == 0 || last) && close_mapping(mapping))
+        if ((mapping->id == 0 || last) && close_mapping(mapping)) {
             *link = next;
-        else
+        } else {
+            any_left |= mapping->id == 0;
             link = &mapping->next;
+        }
     }
 }
 
@@ -84,7 +88,7 @@ static void look_for_stale(struct direct_peer *peer)
 {
     const uint64_t n = atomic_load_explicit(&peer->segment->nstale, memory_order_acquire);
 
-    if (n == peer->nstale && nmappings < MAPPINGS)
+    if (n == peer->nstale && nmappings < MAPPINGS && !any_left)
         return;
     if (n - peer->nstale > DIRECT_STALE / 2)
         forget(peer, 0);
@@ -93,6 +97,17 @@ static void look_for_stale(struct direct_peer *peer)
             forget(peer, atomic_load(&peer->segment->stale[i % DIRECT_STALE]));
     peer->nstale = n;
     tidy();
+}
+
+bool direct_memory_in_way(const struct direct_peer *peer)
+{
+    bool in_way = false;
+
+    pthread_mutex_lock(&mappings_lock);
+    for (const struct direct_mapping *mapping = mappings; mapping; mapping = mapping->next)
+        in_way |= mapping->peer == peer && mapping->id == 0;
+    pthread_mutex_unlock(&mappings_lock);
+    return in_way;
 }
 
 static struct direct_mapping *open_mapping(struct direct_peer *peer,

@@ -37,6 +37,9 @@ bool direct_copy_start_own(struct direct_copy *copy, const void *from, void *to,
 /* Until it is done. -1: it failed. */
 int direct_copy_wait(struct direct_copy *copy);
 
+/* A mapping of memory that the peer has freed could not be closed yet: until then others may not be opened. */
+bool direct_memory_in_way(const struct direct_peer *peer);
+
 /* GPU memory of a peer, mapped for work in a context of this process. */
 struct direct_map {
     gpu_context context;

@@ -189,7 +189,7 @@ static bool want(const struct direct_message *message)
     struct direct_segment *segment = message->peer->segment;
     uint32_t buffered;
 
-    atomic_store(&slot->slow, 1);
+    atomic_store(&slot->slow, !direct_memory_in_way(message->peer));
     atomic_store(&slot->state, DIRECT_WANTED);
     direct_wake(segment);
     for (;;) {
