@@ -71,6 +71,7 @@ for setting in simulated 'slow copies' kernels GPU; do
 done
 export GPUBIND_SIM_QUEUE=16
 on threads 2 persistent_held full
+for setting in simulated kernels 'kernels, locks' GPU; do on "$setting" 2 persistent_in_way; done
 unset GPUBIND_SIM_QUEUE
 
 # Calls of the driver that fail, once or always. Not what they queued, later: a context

@@ -52,6 +52,7 @@ ranks_sources = \
 	tests/mpi/on_stream_frees.c \
 	tests/mpi/on_stream_graph.c \
 	tests/mpi/on_stream_copied.c \
+	tests/mpi/in_way.c tests/mpi/in_way.h \
 	tests/mpi/on_stream_in_way.c \
 	tests/mpi/on_stream_many.c \
 	tests/mpi/on_stream_mixed.c \
@@ -67,6 +68,7 @@ ranks_sources = \
 	tests/mpi/persistent_failures.c \
 	tests/mpi/persistent_gone.c \
 	tests/mpi/persistent_held.c \
+	tests/mpi/persistent_in_way.c \
 	tests/mpi/persistent_large.c \
 	tests/mpi/persistent_over.c \
 	tests/mpi/persistent_queue.c \

@@ -3,58 +3,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tests/mpi/in_way.h"
 #include "tests/mpi/on_stream.h"
 #include "tests/mpi/tests.h"
 
 enum { RELAXED = 2 };
 enum { LARGE = 3 << 20, BOUNCE = (12 << 20) - BUFFER_GUARD, FLAGS = 65536 - BUFFER_GUARD };
-enum { ROUNDS = 3, MANY = 8 };
+enum { ROUNDS = 3, MANY = MAPPED_MOST };
 
 static struct CUstream_st *stream;
 static int other = 1; /* rank 0's */
-
-static void pass(const struct buffer *buffer)
-{
-    const int nbytes = (int)buffer->nbytes;
-    gpubind_request request;
-
-    if (job.rank == 0)
-        succeeds(gpubind_isend(buffer->at, nbytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &request),
-                 "isend");
-    job_barrier(); /* the send is first: the receiver maps */
-    if (job.rank == 0)
-        succeeds(gpubind_wait(&request, MPI_STATUS_IGNORE), "wait");
-    else
-        succeeds(MPI_GPURecv(buffer->at, nbytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
-                 "receive");
-}
-
-static void expect_mapped(int least)
-{
-    int (*mappings)(void) = NULL;
-
-    *(void **)&mappings = simulator_function("gpubind_sim_open_mappings");
-    expect(!mappings || mappings() >= least, "%d mappings", mappings ? mappings() : 0);
-}
-
-/* Rank 1 maps n buffers of rank 0's, which are freed then. Returns where the last one was. */
-static char *map_and_free(int n, int nbytes)
-{
-    struct buffer old[MANY];
-    char *at;
-
-    for (int i = 0; i < n; i++) {
-        need_filled(&old[i], MEMORY_DEVICE, (size_t)nbytes, 5);
-        pass(&old[i]);
-    }
-    if (job.rank == 1)
-        expect_mapped(n);
-    job_barrier();
-    at = old[n - 1].at;
-    for (int i = 0; i < n; i++)
-        buffer_clear(&old[i]);
-    return at;
-}
 
 /* The simulator gives the next allocation of a size the addresses of a freed one: nothing lies there. */
 static bool are_free(const char *freed, size_t nbytes)
@@ -190,7 +148,7 @@ static void stale(void)
     }
     job_barrier();
     pass_captured(&buffer, 0, true);
-    pass(&buffer);
+    pass_mapped(&buffer);
     if (job.rank == 1)
         expect_mapped(1);
     job_barrier();

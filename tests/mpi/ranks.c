@@ -64,6 +64,7 @@ static const struct {
     {"persistent_failures", test_persistent_failures, 2, 1, MPI_THREAD_SINGLE},
     {"persistent_gone", test_persistent_gone, 2, 1, MPI_THREAD_SINGLE},
     {"persistent_held", test_persistent_held, 2, 1, MPI_THREAD_SINGLE},
+    {"persistent_in_way", test_persistent_in_way, 2, 2, MPI_THREAD_SINGLE},
     {"persistent_large", test_persistent_large, 2, 2, MPI_THREAD_SINGLE},
     {"persistent_left", test_persistent_left, 2, 1, MPI_THREAD_SINGLE},
     {"persistent_over", test_persistent_over, 2, 1, MPI_THREAD_SINGLE},

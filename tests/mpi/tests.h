@@ -56,6 +56,7 @@ void test_persistent_ends(void);
 void test_persistent_failures(void);
 void test_persistent_gone(void);
 void test_persistent_held(void);
+void test_persistent_in_way(void);
 void test_persistent_large(void);
 void test_persistent_left(void);
 void test_persistent_over(void);

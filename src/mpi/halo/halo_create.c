@@ -210,7 +210,7 @@ static int make_messages(struct gpubind_halo_plan *halo, void *const arrays[], M
     return result;
 }
 
-/* Waits until all channels are connected: later starts wait for no control message. */
+/* Waits until all channels are connected: later starts wait for no control message, unless some cannot be for now. */
 static int await_messages(const struct gpubind_halo_plan *halo, struct gpubind_error *err)
 {
     const int n = halo->grid.narrays * 2 * halo->nneighbors;

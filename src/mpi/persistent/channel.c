@@ -193,7 +193,7 @@ void channel_free(struct channel *channel)
 {
     channel->freed = true;
     leave_streams(channel);
-    if (channel->connect_sent && channel->request->comm)
+    if (channel->peer_told && channel->request->comm)
         channel_send_ctrl(channel, CTRL_DISCONNECT, false);
     if (!channel->peer_known) /* the peer has mapped nothing, or never writes to it */
         channel->peer_detached = true;

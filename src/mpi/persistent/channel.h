@@ -15,7 +15,8 @@
  *               WAIT (the counterpart is not set up yet, or has to finish messages first;
  *               CONNECT follows when it can), or by DISCONNECT (it forms no channel).
  *   READY       first from the receiver: it has mapped the sender's flags, or failed to. Then
- *               from the sender, whose answer decides.
+ *               from the sender, whose answer decides. Where they failed for now, later starts
+ *               on streams connect again.
  *   DISCONNECT  the request was freed, or has failed.
  *
  * The first start on the channel. The sender's READY has a place in the sequence of its
@@ -87,14 +88,18 @@ struct channel {
 
     /* connecting */
     bool connect_sent;
+    bool peer_told;     /* connect_sent, once */
     bool wait_received; /* instead of an answer to CONNECT */
     bool ready_sent;    /* a receive */
     bool peer_known;    /* peer_id and peer_nbytes are known */
-    bool peer_mapped;   /* the peer's memory is mapped here, as far as needed */
-    int starting;       /* calls between choosing how to start and announcing the message */
-    int peer_ready;     /* READY came and is not handled yet: 1 it was good, -1 it was not */
+    bool peer_mapped;   /* the peer's memory is mapped here, as far as needed, */
+    bool in_way; /* or not for now: mappings of memory that the peer has freed are still open */
+    double connect_at; /* not before: then they may be closed */
+    int starting;      /* calls between choosing how to start and announcing the message */
+    int peer_ready;    /* READY came and is not handled yet: 1 it was good, -1 it was not */
     uint64_t peer_ready_sequence; /* its sequence number, */
-    bool peer_staged;             /* and that the peer sends to `staging` */
+    bool peer_staged;             /* that the peer sends to `staging`, */
+    bool peer_again;              /* and that it was bad for now */
     uint64_t ready_sequence;      /* the same of the sender's READY, once handled */
     bool older_matched;           /* no unexpected message from before ready_sequence is left */
     uint64_t peer_nbytes;

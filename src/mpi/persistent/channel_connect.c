@@ -135,33 +135,37 @@ bool connection_possible(const struct channel *channel, const struct channel_end
            (!is_self(channel) || channel->local.gpu == other->gpu);
 }
 
-/* Maps memory of the peer. Returns where the peer's address lies here; 0: not mapped. */
+/* Maps memory of the peer. Returns where the peer's address lies here; 0: not mapped, with refused: for good. */
 static gpu_address reach(struct channel *channel, const struct memory_export *shared,
-                         gpu_address owners, struct mapping **mapping, bool *for_now,
+                         gpu_address owners, struct mapping **mapping, bool *refused,
                          struct gpubind_error *err)
 {
     struct peer *peer = channel->request->peer;
+    bool for_now;
 
-    *for_now = true;
+    *refused = false;
     if (is_self(channel))
         return owners;
     if (peer->no_ipc || !mapping_possible(peer, shared, channel->request->memory.gpu))
         return 0;
-    *mapping = mapping_open(peer, shared, channel->request->memory.gpu, for_now, err);
-    if (!*mapping)
+    *mapping = mapping_open(peer, shared, channel->request->memory.gpu, &for_now, err);
+    if (!*mapping) {
+        *refused = !for_now;
+        channel->in_way |= for_now;
         return 0;
+    }
     peer->ipc_works |= memory_has_handle(shared);
     return mapping_address(*mapping, owners);
 }
 
-/* A failure says nothing about other memory: what CONNECT tells of may be freed by now. */
+/* A refusal says nothing about other memory: what CONNECT tells of may be freed by now. */
 static gpu_address reach_memory(struct channel *channel, const struct memory_export *shared,
                                 gpu_address owners)
 {
     struct gpubind_error unheard;
-    bool for_now;
+    bool refused;
 
-    return reach(channel, shared, owners, &channel->memory_mapping, &for_now, &unheard);
+    return reach(channel, shared, owners, &channel->memory_mapping, &refused, &unheard);
 }
 
 /* Flags are freed at the library's end. */
@@ -169,11 +173,11 @@ static gpu_address reach_flags(struct channel *channel, const struct channel_end
 {
     struct peer *peer = channel->request->peer;
     struct gpubind_error err;
-    bool for_now;
+    bool refused;
     const gpu_address at = reach(channel, &other->flags_memory, other->flags,
-                                 &channel->flags_mapping, &for_now, &err);
+                                 &channel->flags_mapping, &refused, &err);
 
-    if (!at && !for_now && !peer->ipc_works) {
+    if (refused && !peer->ipc_works) {
         peer->no_ipc = true;
         warn_once(WARN_IPC, "%s (rank %d); messages to there go through host memory", err.text,
                   channel->request->rank);
@@ -282,6 +286,7 @@ bool connection_open(struct channel *channel, const struct channel_endpoint *oth
 {
     bool open;
 
+    channel->in_way = false;
     channel->no_handshake &= other->no_handshake;
     channel->buffered = channel_sends(channel) ? channel->local.nbytes <= other->buffer
                                                : other->nbytes <= channel->local.buffer;

@@ -16,6 +16,7 @@ void channel_send_ctrl(struct channel *channel, enum ctrl_kind kind, bool bad)
 
     msg.counted = !channel->captured;
     msg.staged = channel_sends(channel) && channel->staged;
+    msg.again = bad && channel->in_way;
     msg.starts = channel->starts;
     if (kind == CTRL_CONNECT) {
         msg.send = channel_sends(channel);
@@ -23,7 +24,7 @@ void channel_send_ctrl(struct channel *channel, enum ctrl_kind kind, bool bad)
         msg.tag = channel->request->tag;
         msg.index = channel->index;
         msg.endpoint = channel->local;
-        channel->connect_sent = true;
+        channel->connect_sent = channel->peer_told = true;
         connection_told(channel);
     }
     trace_debug(TRACE_PERSISTENT, "request %u, %s rank %d, tag %d: %s%s", channel->request->number,
@@ -41,7 +42,8 @@ static void answer(struct comm *comm, int rank, uint32_t to, enum ctrl_kind kind
 
 void channel_connect(struct channel *channel)
 {
-    if (channel->state == CHANNEL_UNCONNECTED && !channel->connect_sent)
+    if (channel->state == CHANNEL_UNCONNECTED && !channel->connect_sent &&
+        clock_seconds() >= channel->connect_at)
         channel_send_ctrl(channel, CTRL_CONNECT, false);
 }
 
@@ -64,6 +66,9 @@ bool channel_awaits_peer(const struct channel *channel)
 
 /* ---- connecting */
 
+#define CONNECT_PAUSE \
+    0.02 /* seconds until a start tries again: the handshake takes the peer's progress */
+
 static const char unreachable[] = "the GPUs do not reach each other's memory";
 
 static void give_up_connecting(struct channel *channel, const char *why)
@@ -75,6 +80,15 @@ static void give_up_connecting(struct channel *channel, const char *why)
     captured_changed(channel);
 }
 
+/* As if nothing had been sent. */
+static void connect_later(struct channel *channel)
+{
+    connection_close(channel);
+    channel->state = CHANNEL_UNCONNECTED;
+    channel->connect_sent = channel->wait_received = channel->ready_sent = false;
+    channel->connect_at = clock_seconds() + CONNECT_PAUSE;
+}
+
 static void finish(struct channel *channel)
 {
     channel->state = CHANNEL_CONNECTED;
@@ -84,20 +98,30 @@ static void finish(struct channel *channel)
 }
 
 /* A send: READY of the receiver has come; good: both sides have mapped what they need. */
-static void finish_send(struct channel *channel, bool good)
+static void finish_send(struct channel *channel, bool peer_good)
 {
+    const bool again = (channel->peer_mapped || channel->in_way) &&
+                       (peer_good || channel->peer_again);
+    bool good = channel->peer_mapped && peer_good;
+
     good = good && (!channel->buffered || connection_free_buffer(channel));
+    channel->in_way = again && !channel->of_capture;
     channel_send_ctrl(channel, CTRL_READY, !good);
-    if (!good) {
+    if (good)
+        finish(channel);
+    else if (channel->in_way)
+        connect_later(channel);
+    else
         give_up_connecting(channel, unreachable);
-        return;
-    }
-    finish(channel);
 }
 
 /* A receive: READY of the sender has come. What the host has posted goes over the channel. */
 static void finish_receive(struct channel *channel, bool good)
 {
+    if (!good && channel->peer_again) {
+        connect_later(channel);
+        return;
+    }
     if (!good) {
         give_up_connecting(channel, unreachable);
         return;
@@ -121,7 +145,7 @@ void channel_answer(struct channel *channel)
     }
     channel->peer_ready = 0;
     if (ready && channel_sends(channel))
-        finish_send(channel, channel->peer_mapped && ready > 0);
+        finish_send(channel, ready > 0);
     else if (ready)
         finish_receive(channel, ready > 0);
 }
@@ -176,6 +200,7 @@ static void take_ready(struct channel *channel, const struct ctrl_msg *msg)
     channel->peer_ready = msg->bad ? -1 : 1;
     channel->peer_ready_sequence = msg->sequence;
     channel->peer_staged = msg->staged;
+    channel->peer_again = msg->again;
     channel_answer(channel);
 }
 

@@ -33,6 +33,7 @@ struct ctrl_msg {
     enum ctrl_kind kind;
     uint32_t from, to; /* channel ids; 0: not known */
     int32_t bad;
+    int32_t again;     /* READY, bad: for now */
     int32_t staged;    /* READY of a send: its data go to the receiver's staging buffer */
     int32_t send, tag; /* CONNECT: of the request, */
     int32_t of_capture;

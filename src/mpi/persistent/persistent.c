@@ -234,18 +234,19 @@ int persistent_start(struct gpubind_operation *const *requests, int n, struct gp
     return MPI_SUCCESS;
 }
 
-static bool is_connected(const void *argument)
+/* Connected, or not, for now or for good. */
+static bool is_answered(const void *argument)
 {
     const struct channel *channel = argument;
 
-    return channel->state != CHANNEL_UNCONNECTED && channel->state != CHANNEL_CONNECTING &&
-           !ctrl_msgs_busy();
+    return channel->state != CHANNEL_CONNECTING &&
+           (channel->state != CHANNEL_UNCONNECTED || !channel->connect_sent) && !ctrl_msgs_busy();
 }
 
 int persistent_await(struct gpubind_operation *const *requests, int n, struct gpubind_error *err)
 {
     for (int i = 0; i < n; i++)
-        while (!progress_wait_for(is_connected, requests[i]->channel, 0.1))
+        while (!progress_wait_for(is_answered, requests[i]->channel, 0.1))
             if (request_peer_is_gone(requests[i]))
                 return error_set(err, "rank %d is gone", requests[i]->rank);
     return 0;
