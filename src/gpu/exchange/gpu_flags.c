@@ -101,8 +101,12 @@ static int allocate(struct gpu *gpu, struct memory *memory, struct gpubind_error
     gpu_agents_leave();
     status = gpu_driver()->cuMemAlloc_v2(&at, ARENA_FLAGS * EXCHANGE_FLAG);
     gpu_leave(entered);
-    return status == GPU_OK ? memory_of((const void *)(uintptr_t)at, memory, err)
-                            : gpu_error(status, "memory for flags", err);
+    if (status != GPU_OK)
+        return gpu_error(status, "memory for flags", err);
+    if (memory_of((const void *)(uintptr_t)at, memory, err) == 0)
+        return 0;
+    gpu_free_deferred(gpu, at);
+    return -1;
 }
 
 static bool is_in_way(const struct memory *memory)

@@ -25,6 +25,7 @@ struct peer {
     uint64_t late_pass;     /* the last look at network messages that found one of it under way */
     bool net_lost;          /* one of its network messages has not come: none after it counts */
     uint64_t received;      /* messages from it so far, matched or unexpected */
+    int ctrl_msgs;          /* control messages of channels from it that are not handled yet */
     bool no_reads;          /* the kernel refuses process_vm_readv of its memory */
     bool no_ipc;            /* its GPU memory could not be mapped */
     bool ipc_works;         /* its GPU memory has been mapped */

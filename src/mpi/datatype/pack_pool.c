@@ -28,7 +28,7 @@ static size_t round_up(uint64_t nbytes)
     return (nbytes + step - 1) / step * step;
 }
 
-static void destroy(struct pack_buffer *buffer)
+void pack_pool_drop(struct pack_buffer *buffer)
 {
     struct release *release = ipc_refs_release(buffer->memory.id, buffer->memory.start,
                                                buffer->memory.gpu);
@@ -110,7 +110,7 @@ void pack_pool_trim(void)
         while ((*last)->next)
             last = &(*last)->next;
         kept_bytes -= (*last)->memory.size;
-        destroy(*last);
+        pack_pool_drop(*last);
         *last = NULL;
     }
 }
@@ -121,7 +121,7 @@ void pack_pool_free(void)
 
     while ((buffer = kept)) {
         kept = buffer->next;
-        destroy(buffer);
+        pack_pool_drop(buffer);
     }
     kept_bytes = 0;
 }

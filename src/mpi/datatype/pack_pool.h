@@ -19,6 +19,8 @@ void pack_pool_trim(void);
 struct pack_buffer *pack_pool_take(struct gpu *gpu, uint64_t nbytes, struct gpubind_error *err);
 /* Returns a buffer, whose work on the GPU is complete. */
 void pack_pool_give(struct pack_buffer *buffer);
+/* Frees it instead. */
+void pack_pool_drop(struct pack_buffer *buffer);
 /* Frees the unused buffers, those that other ranks map when these have unmapped them. */
 void pack_pool_free(void);
 /* At the library's end, when no rank maps any of them. */

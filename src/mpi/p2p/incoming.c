@@ -9,7 +9,7 @@
 #include "mpi/p2p/tag_match.h"
 #include "mpi/p2p/unexpected.h"
 
-/* Mappings that a peer wants closed, but that a copy still uses. */
+/* Mappings that a peer wants closed, but that are still used, or may be made yet. */
 static struct closing {
     struct closing *next;
     struct domain *domain;
@@ -17,10 +17,13 @@ static struct closing {
     struct descriptor *descriptor;
 } * closings;
 
+/* A control message that came before may tell of the memory, and have it mapped. */
 static bool closed(const struct closing *closing)
 {
     const uint64_t id = closing->descriptor->header.id;
 
+    if (closing->peer->ctrl_msgs > 0)
+        return false;
     mappings_drop(closing->peer, id);
     if (mappings_hold(closing->peer, id))
         return false;

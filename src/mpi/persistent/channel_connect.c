@@ -95,7 +95,7 @@ static void take_staging(struct channel *channel)
     }
     while ((buffer = refused)) {
         refused = buffer->next;
-        pack_pool_give(buffer);
+        pack_pool_drop(buffer);
     }
 }
 
@@ -209,8 +209,10 @@ struct strided_buffer connection_buffer(const struct channel *channel)
 
 void connection_free_staging(struct channel *channel)
 {
-    if (channel->staging)
-        pack_pool_give(channel->staging);
+    if (!channel->staging)
+        return;
+    pack_pool_give(channel->staging);
+    pack_pool_trim();
     channel->staging = NULL;
 }
 

@@ -176,6 +176,10 @@ static void connect_to(struct channel *channel, const struct ctrl_msg *msg)
 
 void channel_connect_came(struct channel *channel, const struct ctrl_msg *msg)
 {
+    if (channel->state == CHANNEL_CONNECTING && channel->peer_ready < 0 && channel->peer_again) {
+        channel->peer_ready = 0; /* a start has delayed it */
+        connect_later(channel);
+    }
     if (channel->state == CHANNEL_UNCONNECTED)
         connect_to(channel, msg);
     else

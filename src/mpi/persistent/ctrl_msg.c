@@ -77,6 +77,7 @@ void ctrl_msg_arrived(struct comm *companion, const struct incoming_msg *incomin
 
     announced = clock_seconds();
     transfer->sequence = incoming->header.sequence;
+    transfer->operation->peer->ctrl_msgs++;
     QUEUE_PUSH(&receiving, transfer, next);
     receive_start(transfer->operation, incoming);
 }
@@ -108,6 +109,7 @@ void ctrl_msgs_read(void (*take)(struct comm *, int rank, const struct ctrl_msg 
         if (transfer->operation->result != MPI_SUCCESS) /* the peer counts on its being handled */
             PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_INTERN);
         transfer->msg.sequence = transfer->sequence;
+        transfer->operation->peer->ctrl_msgs--;
         take(transfer->operation->comm->of, transfer->operation->rank, &transfer->msg);
         request_free(transfer->operation); /* this may free the communicator */
         free(transfer);
