@@ -8,7 +8,7 @@
 #include "gpu/exchange/exchange_flag.h"
 
 #define ARENA_FLAGS 8192u
-#define ARENA_TRIES 64u /* more buffers of one size are seldom freed at once */
+#define ARENA_TRIES 64u /* to find memory that is not avoided */
 #define WRITE_BATCH 256u
 
 struct gpu_flag_arena {
@@ -20,11 +20,11 @@ struct gpu_flag_arena {
 };
 
 static struct gpu_flag_arena *arenas;
-static bool (*in_way)(const struct memory_export *shared);
+static bool (*avoided)(const struct memory_export *shared);
 
 void gpu_flags_avoid(bool (*is_in_way)(const struct memory_export *shared))
 {
-    in_way = is_in_way;
+    avoided = is_in_way;
 }
 
 int gpu_flags_write(struct gpu *gpu, gpu_address at, unsigned n, uint64_t value,
@@ -109,14 +109,14 @@ static int allocate(struct gpu *gpu, struct memory *memory, struct gpubind_error
     return -1;
 }
 
-static bool is_in_way(const struct memory *memory)
+static bool is_avoided(const struct memory *memory)
 {
     struct memory_export shared;
 
-    return in_way && memory_export_of(memory, &shared) && in_way(&shared);
+    return avoided && memory_export_of(memory, &shared) && avoided(&shared);
 }
 
-/* What is in the way is kept until other memory is found: it would be allocated again. */
+/* What is avoided is kept until other memory is found: it would be allocated again. */
 static int allocate_apart(struct gpu *gpu, struct memory *memory, struct gpubind_error *err)
 {
     gpu_address kept[ARENA_TRIES];
@@ -125,7 +125,7 @@ static int allocate_apart(struct gpu *gpu, struct memory *memory, struct gpubind
 
     if (allocate(gpu, memory, err) < 0)
         return -1;
-    while (nkept < ARENA_TRIES && is_in_way(memory) && allocate(gpu, &next, err) == 0) {
+    while (nkept < ARENA_TRIES && is_avoided(memory) && allocate(gpu, &next, err) == 0) {
         kept[nkept++] = memory->address;
         *memory = next;
     }

@@ -66,8 +66,8 @@ bool channel_awaits_peer(const struct channel *channel)
 
 /* ---- connecting */
 
-#define CONNECT_PAUSE \
-    0.02 /* seconds until a start tries again: the handshake takes the peer's progress */
+/* Seconds until a start on a stream tries to connect again, which takes progress of the peer. */
+#define CONNECT_PAUSE 0.02
 
 static const char unreachable[] = "the GPUs do not reach each other's memory";
 
@@ -97,7 +97,7 @@ static void finish(struct channel *channel)
     captured_changed(channel);
 }
 
-/* A send: READY of the receiver has come; good: both sides have mapped what they need. */
+/* A send: READY of the receiver has come. */
 static void finish_send(struct channel *channel, bool peer_good)
 {
     const bool again = (channel->peer_mapped || channel->in_way) &&
@@ -105,7 +105,7 @@ static void finish_send(struct channel *channel, bool peer_good)
     bool good = channel->peer_mapped && peer_good;
 
     good = good && (!channel->buffered || connection_free_buffer(channel));
-    channel->in_way = again && !channel->of_capture;
+    channel->in_way = again && !channel->of_capture; /* on either side: READY says so */
     channel_send_ctrl(channel, CTRL_READY, !good);
     if (good)
         finish(channel);
