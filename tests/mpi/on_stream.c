@@ -2,6 +2,7 @@
  * which. For two ranks and more; rank 1 sends to rank 0 where nothing else is said. */
 #include "tests/mpi/on_stream.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,22 @@ cuda_address address_of(const struct buffer *buffer)
 void stream_ends(struct CUstream_st *stream)
 {
     is_int(cuda.cuStreamSynchronize(stream), CUDA_OK, "cuStreamSynchronize");
+}
+
+struct CUgraphExec_st *graph_captured(struct CUstream_st *stream)
+{
+    struct CUgraphExec_st *exec = NULL;
+    struct CUgraph_st *graph = NULL;
+    const int ended = cuda.cuStreamEndCapture(stream, &graph);
+    const int made = graph ? cuda.cuGraphInstantiateWithFlags(&exec, graph, 0) : CUDA_OK;
+
+    if (!exec) {
+        fprintf(stderr, "rank %d: no graph: capture's end %d, instantiation %d\n", job.rank, ended,
+                made);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    cuda.cuGraphDestroy(graph);
+    return exec;
 }
 
 void stream_copies(const struct buffer *to, const struct buffer *from, size_t nbytes,

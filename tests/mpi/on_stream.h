@@ -12,6 +12,8 @@ extern struct buffer sent, got, copied;
 cuda_address address_of(const struct buffer *buffer);
 /* Waits for it, and for its messages. */
 void stream_ends(struct CUstream_st *stream);
+/* The graph that was captured, to be launched; without one the job is aborted, with the reason. */
+struct CUgraphExec_st *graph_captured(struct CUstream_st *stream);
 /* In the stream, after a while: to gets what from has. */
 void stream_copies(const struct buffer *to, const struct buffer *from, size_t nbytes,
                    struct CUstream_st *stream);

@@ -79,13 +79,18 @@ static const struct {
     const char *name;
     enum memory kind;
 } kinds[] = {{"host", MEMORY_HOST}, {"pool", MEMORY_POOL}, {"device", MEMORY_DEVICE}};
+#define KINDS (sizeof kinds / sizeof *kinds)
 
 /* Arguments: the kind, "small" or "large", "send" or "receive": of rank 1, as the first message of the job. */
 void test_on_stream_copied(void)
 {
+    size_t i = 0;
+
+    while (nargs == 3 && i < KINDS && strcmp(arguments[0], kinds[i].name) != 0)
+        i++;
+    if (nargs != 3 || i == KINDS)
+        MPI_Abort(MPI_COMM_WORLD, 2);
     get_acquainted();
-    for (size_t i = 0; nargs == 3 && i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(arguments[0], kinds[i].name) == 0)
-            passed(kinds[i].kind, strcmp(arguments[1], "small") == 0 ? SMALL : LARGE,
-                   strcmp(arguments[2], "send") == 0);
+    passed(kinds[i].kind, strcmp(arguments[1], "small") == 0 ? SMALL : LARGE,
+           strcmp(arguments[2], "send") == 0);
 }

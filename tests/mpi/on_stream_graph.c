@@ -21,18 +21,6 @@ static void begin(int mode)
     is_int(cuda.cuStreamBeginCapture_v2(stream, mode), CUDA_OK, "the capture's begin");
 }
 
-static struct CUgraphExec_st *end(void)
-{
-    struct CUgraphExec_st *exec = NULL;
-    struct CUgraph_st *graph = NULL;
-
-    is_int(cuda.cuStreamEndCapture(stream, &graph), CUDA_OK, "the capture's end");
-    if (!graph || cuda.cuGraphInstantiateWithFlags(&exec, graph, 0))
-        MPI_Abort(MPI_COMM_WORLD, 2);
-    cuda.cuGraphDestroy(graph);
-    return exec;
-}
-
 static void launch(struct CUgraphExec_st *exec)
 {
     is_int(cuda.cuGraphLaunch(exec, stream), CUDA_OK, "cuGraphLaunch");
@@ -101,7 +89,7 @@ static void ring(int nbytes, bool blocking_calls, int mode)
     cuda.cuMemsetD8Async(address_of(&from), 0, (size_t)nbytes, stream);
     copy(&seen, &to, (size_t)nbytes);
     cuda.cuMemsetD8Async(address_of(&to), 0, (size_t)nbytes, stream);
-    exec = end();
+    exec = graph_captured(stream);
     rounds(exec, (size_t)nbytes);
     finish(exec);
 }
@@ -121,7 +109,7 @@ static void one_way(int nbytes)
     if (rank == 1)
         succeeds(gpubind_recv_on_stream(to.at, nbytes, MPI_BYTE, 0, 2, MPI_COMM_WORLD, stream),
                  "receive");
-    exec = end();
+    exec = graph_captured(stream);
     buffer_fill(&made, 0, (size_t)nbytes, 55);
     for (int i = 0; i < 10; i++) {
         buffer_reset(&to);
@@ -156,7 +144,7 @@ static void captured_later(int nbytes)
     if (job.rank == 1)
         succeeds(gpubind_recv_on_stream(to.at, nbytes, MPI_BYTE, 0, 9, MPI_COMM_WORLD, stream),
                  "receive");
-    exec = end();
+    exec = graph_captured(stream);
     launch(exec);
     is_int(cuda.cuMemcpyDtoH_v2(unread, address_of(&seen), sizeof unread), CUDA_OK, "cuMemcpyDtoH");
     expect(job.rank != 1 || buffer_holds(&to, 0, (size_t)nbytes, 66, NULL), "other bytes came");
@@ -186,7 +174,7 @@ static void many(int n)
     }
     succeeds(gpubind_quiet_on_stream(stream), "quiet");
     copy(&seen, &to, (size_t)(n * nbytes));
-    exec = end();
+    exec = graph_captured(stream);
     rounds(exec, (size_t)(n * nbytes));
     finish(exec);
 }
@@ -210,7 +198,7 @@ static void too_many(void)
           MPI_ERR_OTHER, "too many", "the 129th send");
     succeeds(gpubind_quiet_on_stream(stream), "quiet");
     copy(&seen, &to, 128);
-    exec = end();
+    exec = graph_captured(stream);
     rounds(exec, 128);
     finish(exec);
 }
@@ -235,7 +223,7 @@ static void strided(int rows)
     succeeds(
         gpubind_recv_on_stream(seen.at, nbytes + 100, MPI_BYTE, before, 5, MPI_COMM_WORLD, stream),
         "receive");
-    exec = end();
+    exec = graph_captured(stream);
     MPI_Type_free(&column);
     for (int round = 0; round < ROUNDS; round++) {
         const int origin = (before + job.size - 1) % job.size;
@@ -280,7 +268,7 @@ static void refusals(void)
     succeeds(gpubind_quiet_on_stream(stream), "quiet of nothing");
     exchange(8, true);
     copy(&seen, &to, 8);
-    exec = end();
+    exec = graph_captured(stream);
     buffer_fill(&from, 0, 8, seed_of(job.rank, 0));
     launch(exec);
     stream_ends(stream);
@@ -299,7 +287,7 @@ static void again_and_again(void)
         begin(RELAXED);
         exchange(i % 2 ? 100 : 20000, i % 4 == 1);
         copy(&seen, &to, 100);
-        exec = end();
+        exec = graph_captured(stream);
         buffer_fill(&from, 0, 20000, seed_of(job.rank, i));
         launch(exec);
         if (i % 3)
@@ -320,7 +308,7 @@ static void alone_and_forgotten(void)
     begin(RELAXED);
     succeeds(gpubind_isend_on_stream(from.at, 8, MPI_BYTE, next, 6, MPI_COMM_WORLD, stream),
              "send");
-    exec = end();
+    exec = graph_captured(stream);
     launch(exec);
     stream_ends(stream);
     cuda.cuGraphExecDestroy(exec);
@@ -329,7 +317,7 @@ static void alone_and_forgotten(void)
     if (job.rank == 0)
         succeeds(gpubind_recv_on_stream(to.at, 8, MPI_BYTE, 1, 7, MPI_COMM_WORLD, stream),
                  "receive");
-    cuda.cuGraphExecDestroy(end());
+    cuda.cuGraphExecDestroy(graph_captured(stream));
     job_result();
 }
 
@@ -346,7 +334,7 @@ static void in_vain(int nbytes, const char *why)
     else
         succeeds(gpubind_recv_on_stream(to.at, 8, MPI_BYTE, 0, 8, MPI_COMM_WORLD, stream),
                  "receive");
-    exec = end();
+    exec = graph_captured(stream);
     launch(exec);
     is_int(cuda.cuStreamSynchronize(stream), LAUNCH_FAILED, "cuStreamSynchronize");
     is_int(cuda.cuStreamQuery(stream), LAUNCH_FAILED, "cuStreamQuery");
@@ -386,7 +374,7 @@ static void destroyed(void)
     begin(RELAXED);
     if (job.rank == 0) {
         gpubind_send_on_stream(from.at, LARGEST, MPI_BYTE, 1, 8, MPI_COMM_WORLD, stream);
-        launch(end());
+        launch(graph_captured(stream));
         cuda.cuStreamSynchronize(stream);
         _exit(3);
     }

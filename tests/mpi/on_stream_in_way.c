@@ -26,10 +26,9 @@ static bool are_free(const char *freed, size_t nbytes)
     return there;
 }
 
-static void capture(const struct buffer *buffer, bool blocking_calls, struct CUgraphExec_st **exec)
+static struct CUgraphExec_st *capture(const struct buffer *buffer, bool blocking_calls)
 {
     const int nbytes = (int)buffer->nbytes;
-    struct CUgraph_st *graph = NULL;
 
     is_int(cuda.cuStreamBeginCapture_v2(stream, RELAXED), CUDA_OK, "the capture's begin");
     if (job.rank == 0)
@@ -41,17 +40,15 @@ static void capture(const struct buffer *buffer, bool blocking_calls, struct CUg
                      buffer->at, nbytes, MPI_BYTE, 0, 4, MPI_COMM_WORLD, stream),
                  "send");
     succeeds(gpubind_quiet_on_stream(stream), "quiet");
-    is_int(cuda.cuStreamEndCapture(stream, &graph), CUDA_OK, "the capture's end");
-    if (!graph || cuda.cuGraphInstantiateWithFlags(exec, graph, 0))
-        MPI_Abort(MPI_COMM_WORLD, 2);
-    cuda.cuGraphDestroy(graph);
+    return graph_captured(stream);
 }
 
-static void capture_and_launch(const struct buffer *buffer, bool blocking_calls,
-                               struct CUgraphExec_st **exec)
+static struct CUgraphExec_st *capture_and_launch(const struct buffer *buffer, bool blocking_calls)
 {
-    capture(buffer, blocking_calls, exec);
-    is_int(cuda.cuGraphLaunch(*exec, stream), CUDA_OK, "cuGraphLaunch");
+    struct CUgraphExec_st *exec = capture(buffer, blocking_calls);
+
+    is_int(cuda.cuGraphLaunch(exec, stream), CUDA_OK, "cuGraphLaunch");
+    return exec;
 }
 
 /* Rank 1 sends the buffer's bytes in each round. The graph of the rank that captures first waits for the other. */
@@ -63,10 +60,10 @@ static void pass_captured(const struct buffer *buffer, int first, bool blocking_
         buffer_reset(buffer);
     job_barrier();
     if (job.rank == first)
-        capture_and_launch(buffer, blocking_calls, &exec);
+        exec = capture_and_launch(buffer, blocking_calls);
     job_barrier();
     if (job.rank != first)
-        capture_and_launch(buffer, blocking_calls, &exec);
+        exec = capture_and_launch(buffer, blocking_calls);
     for (int round = 0; round < ROUNDS; round++) {
         stream_ends(stream);
         if (job.rank == 0) {
@@ -118,10 +115,7 @@ static void captured_buffer(int first, bool blocking_calls, int n)
 
 static void capture_in_vain(const struct buffer *buffer)
 {
-    struct CUgraphExec_st *exec = NULL;
-
-    capture(buffer, true, &exec);
-    is_int(cuda.cuGraphExecDestroy(exec), CUDA_OK, "cuGraphExecDestroy");
+    is_int(cuda.cuGraphExecDestroy(capture(buffer, true)), CUDA_OK, "cuGraphExecDestroy");
 }
 
 /* Rank 0 captures a receive, destroys the graph and frees the buffer; rank 1, which learns of both at once, captures and
@@ -183,7 +177,7 @@ void test_on_stream_graph_in_way(void)
 void test_on_stream_graph_window(void)
 {
     gpubind_win win = GPUBIND_WIN_NULL;
-    struct CUgraphExec_st *exec = NULL;
+    struct CUgraphExec_st *exec;
     struct buffer buffer = {.kind = MEMORY_DEVICE, .nbytes = LARGE};
     void *at = NULL;
     MPI_Comm two;
@@ -204,8 +198,7 @@ void test_on_stream_graph_window(void)
     job_barrier();
     if (job.rank != 1) {
         other = job.rank == 0 ? 2 : 0;
-        capture(&buffer, true, &exec);
-        is_int(cuda.cuGraphLaunch(exec, stream), CUDA_OK, "cuGraphLaunch");
+        exec = capture_and_launch(&buffer, true);
         stream_ends(stream);
         is_int(cuda.cuGraphExecDestroy(exec), CUDA_OK, "cuGraphExecDestroy");
     }

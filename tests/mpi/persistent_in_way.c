@@ -35,15 +35,11 @@ static void let_go(bool waits)
 
 static void launch_captured(int (*start)(void *), void *argument)
 {
-    struct CUgraphExec_st *exec = NULL;
-    struct CUgraph_st *graph = NULL;
+    struct CUgraphExec_st *exec;
 
     is_int(cuda.cuStreamBeginCapture_v2(stream, RELAXED), CUDA_OK, "the capture's begin");
     succeeds(start(argument), "captured start");
-    is_int(cuda.cuStreamEndCapture(stream, &graph), CUDA_OK, "the capture's end");
-    if (!graph || cuda.cuGraphInstantiateWithFlags(&exec, graph, 0))
-        MPI_Abort(MPI_COMM_WORLD, 2);
-    cuda.cuGraphDestroy(graph);
+    exec = graph_captured(stream);
     job_barrier();
     is_int(cuda.cuGraphLaunch(exec, stream), CUDA_OK, "cuGraphLaunch");
     stream_ends(stream);
