@@ -316,7 +316,8 @@ int cuCtxGetFlags(unsigned *flags)
     return sim_leave(result);
 }
 
-/* Waits for all streams of the context, as an H200's driver does. */
+/* Waits for all streams of the context, as an H200's driver does. A newly set
+ * CUDA_CONTEXT_SYNC_MEMOPS, nothing else, invalidates its captures (measured there, too). */
 int cuCtxSetFlags(unsigned flags)
 {
     int result = sim_enter(CALL_cuCtxSetFlags);
@@ -325,6 +326,8 @@ int cuCtxSetFlags(unsigned flags)
     if (result)
         return result;
     result = context_current(&context);
+    if (!result && flags & ~context->flags & CUDA_CONTEXT_SYNC_MEMOPS)
+        result = capture_forbids_wait(context);
     if (!result) {
         context_wait(context);
         context->flags = flags;

@@ -196,6 +196,14 @@ static void capture(void)
     WANT(cu.cuStreamBeginCapture_v2(stream, 0), CUDA_OK);
     WANT(cu.cuStreamQuery(stream), CUDA_CAPTURE_UNSUPPORTED);
     ends_capture(stream, 2);
+    WANT(cu.cuStreamBeginCapture_v2(other, CUDA_CAPTURE_RELAXED), CUDA_OK);
+    WANT(cu.cuCtxSetFlags(CUDA_CONTEXT_SYNC_MEMOPS), CUDA_CAPTURE_UNSUPPORTED);
+    ends_capture(other, 2);
+    WANT(cu.cuCtxSetFlags(CUDA_CONTEXT_SYNC_MEMOPS), CUDA_OK);
+    WANT(cu.cuStreamBeginCapture_v2(other, CUDA_CAPTURE_RELAXED), CUDA_OK);
+    WANT(cu.cuCtxSetFlags(CUDA_CONTEXT_SYNC_MEMOPS), CUDA_OK);
+    WANT(cu.cuCtxSetFlags(0), CUDA_OK);
+    ends_capture(other, 1);
 }
 
 static int called_back;

@@ -38,10 +38,11 @@ struct gpubind_operation *persistent_make(const struct arguments *arguments, str
     bool regular;
 
     request = message_describe(arguments, comm, kind, &shape, result, err);
-    if (request && sync_memops_enable(&request->memory))
-        sync_memops_settle(&request->memory);
     if (!request)
         return NULL;
+    /* What is captured is ordered by the graph, and the driver may end the capture for it. */
+    if (use != PERSISTENT_CAPTURE && sync_memops_enable(&request->memory))
+        sync_memops_settle(&request->memory);
     regular = type_layout(&shape, (uint64_t)arguments->count, &layout);
     channel = channel_make(request, regular ? &layout : NULL, use, no_handshake);
     if (channel) {
