@@ -214,3 +214,31 @@ void test_failures(void)
     buffer_clear(&out);
     buffer_clear(&in);
 }
+
+/* Rank 1 maps memory once, and none after that, as the environment's faults say: also not rank 0's bounce buffer. */
+void test_bounce_refused(void)
+{
+    struct buffer pool; /* it has no handle, so that it goes through that */
+
+    need_filled(&out, MEMORY_DEVICE, LARGEST, 1);
+    need_filled(&pool, MEMORY_POOL, LARGEST, 2);
+    need_buffer(&in, MEMORY_DEVICE, LARGEST);
+    job_test("bounce buffers of the sender's GPU that the receiver cannot map");
+    for (int i = 0; i < 4; i++) {
+        const struct buffer *from = i ? &pool : &out;
+
+        buffer_reset(&in);
+        if (job.rank == 0)
+            succeeds(MPI_GPUSend(from->at, LARGEST, MPI_BYTE, 1, i, MPI_COMM_WORLD), "send");
+        else
+            succeeds(MPI_GPURecv(in.at, LARGEST, MPI_BYTE, 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+                     "receive");
+        if (job.rank == 1)
+            received(&in, LARGEST, i ? 2 : 1, "of a message");
+        job_barrier();
+    }
+    job_result();
+    buffer_clear(&out);
+    buffer_clear(&pool);
+    buffer_clear(&in);
+}

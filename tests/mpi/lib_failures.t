@@ -49,6 +49,9 @@ for call in cuIpcGetMemHandle cuIpcOpenMemHandle_v2 cuStreamWaitEvent cuEventCre
     cuModuleLoadData cuDeviceGetUuid_v2 cuDeviceGetPCIBusId cuDeviceCanAccessPeer; do
     failing simulated "$call always fails" "$call:1+=999"
 done
+export GPUBIND_SIM_RANK=1 GPUBIND_SIM_FAIL='cuIpcOpenMemHandle_v2:2+=999'
+for setting in simulated kernels 'slow copies' locks; do on "$setting" 2 bounce_refused; done
+unset GPUBIND_SIM_RANK GPUBIND_SIM_FAIL
 failing 'no peers' 'nothing can be page-locked' 'cuMemHostRegister_v2:1+=2'
 failing 'no peers' 'a device is lost' 'cuMemcpyDtoHAsync_v2:4+=719'
 

@@ -24,6 +24,7 @@ static const struct {
     {"deaths", test_deaths, 3, 1, MPI_THREAD_SINGLE},
     {"die", test_die, 2, 1, MPI_THREAD_SINGLE},
     {"failures", test_failures, 2, 1, MPI_THREAD_SINGLE},
+    {"bounce_refused", test_bounce_refused, 2, 1, MPI_THREAD_SINGLE},
     {"finalize", test_finalize, 2, 1, MPI_THREAD_SINGLE},
     {"footprint", test_footprint, 2, 1, MPI_THREAD_SINGLE},
     {"halo", test_halo, 1, 1, MPI_THREAD_SINGLE},

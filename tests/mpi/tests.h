@@ -16,6 +16,7 @@ void test_contexts(void);
 void test_deaths(void);
 void test_die(void);
 void test_failures(void);
+void test_bounce_refused(void);
 void test_finalize(void);
 void test_footprint(void);
 void test_green(void);

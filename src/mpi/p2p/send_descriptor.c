@@ -130,6 +130,7 @@ static void fill_state(const struct gpubind_operation *send, bool with_data)
                           memory_order_relaxed);
     atomic_store_explicit(&descriptor->filled, 0, memory_order_relaxed);
     atomic_store_explicit(&descriptor->drained, 0, memory_order_relaxed);
+    atomic_store_explicit(&descriptor->bounce_refused, 0, memory_order_relaxed);
     atomic_store_explicit(&descriptor->failed, failed, memory_order_relaxed);
     descriptor->mapped = 0;
     descriptor->eager_buffer = send->eager_buffer < 0 ? 0 : send->eager_buffer;

@@ -64,6 +64,9 @@ struct descriptor {
      * receiver's (from 1; 0: none), whose flag is slot_value then; in_slot: not into eager_buffer. */
     uint32_t eager_by_stream, slot, slot_value, in_slot;
     uint32_t bounce_on_gpu; /* CTS: set, with what follows, before the first chunk */
+    /* receiver: it cannot map that GPU memory, the data shall come again by host memory; the sender clears it when
+     * bounce_on_gpu and filled are 0 */
+    _Atomic uint32_t bounce_refused;
     uint64_t bounce_offset; /* in the sender's bounce buffers, or in its GPU's */
     uint64_t chunk_bytes, chunks_ahead;
     uint64_t bounce_id, bounce_start, bounce_size;

@@ -156,6 +156,24 @@ static void take_bounce(struct staging *staging)
     }
 }
 
+/* Begins again in host memory, when the copies under way have ended. */
+static void move_to_host(struct staging *staging)
+{
+    struct descriptor *descriptor = staging->descriptor;
+
+    land(staging);
+    if (staging->failed)
+        atomic_store(&descriptor->failed, 1);
+    if (staging->failed || staging->ended < staging->started)
+        return;
+    bounce_give(staging->bounce);
+    staging->bounce = NULL;
+    staging->started = staging->ended = 0;
+    descriptor->bounce_on_gpu = 0;
+    atomic_store_explicit(&descriptor->filled, 0, memory_order_relaxed);
+    atomic_store_explicit(&descriptor->bounce_refused, 0, memory_order_release);
+}
+
 static void pump(struct staging *staging)
 {
     struct descriptor *descriptor = staging->descriptor;
@@ -179,6 +197,8 @@ static void sends_move(void)
             take_bounce(staging);
         if (staging->over) /* its descriptor and operation serve others by now */
             land(staging);
+        else if (atomic_load_explicit(&staging->descriptor->bounce_refused, memory_order_acquire))
+            move_to_host(staging);
         else if (staging->bounce || staging->reserve)
             pump(staging);
         if (!staging->over || staging->ended < staging->started) {
@@ -240,46 +260,47 @@ bool rndv_staged_shm_get(struct gpubind_operation *receive, const struct msg_hea
     return true;
 }
 
-/* When the first chunk is there, the sender has said where, and how many fit. -1: it cannot be
- * reached. */
-static int find_bounce(struct staging *staging)
+/* When the first chunk is there, the sender has said where, and how many fit. false: this side cannot map it. */
+static bool find_bounce(struct staging *staging)
 {
     struct gpubind_operation *receive = staging->operation;
-    const struct descriptor *from = staging->descriptor;
+    struct descriptor *from = staging->descriptor;
     struct memory_export shared = {from->bounce_id, from->bounce_start, from->bounce_size, {{0}}};
-    bool for_now;
 
     staging->ring.depth = from->chunks_ahead;
     if (!from->bounce_on_gpu) {
         domain_pin(receive->domain, receive->peer->local, SEGMENT_BOUNCE);
         bounce_at(staging, segment_bounce(&receive->domain->segment, receive->peer->local) +
                                from->bounce_offset);
-        return 0;
+        return true;
     }
     memcpy(&shared.handle, from->bounce_handle, sizeof shared.handle);
-    staging->mapping = mapping_open(receive->peer, &shared, receive->memory.gpu, &for_now,
+    staging->mapping = mapping_open(receive->peer, &shared, receive->memory.gpu, NULL,
                                     &receive->error);
-    receive->peer->no_ipc = !staging->mapping &&
-                            !for_now; /* the next one goes through host memory */
-    if (!staging->mapping)
-        return -1;
-    staging->ring.address = mapping_address(staging->mapping,
-                                            from->bounce_start + from->bounce_offset);
-    return 0;
+    if (staging->mapping) {
+        staging->ring.address = mapping_address(staging->mapping,
+                                                from->bounce_start + from->bounce_offset);
+        return true;
+    }
+    trace(TRACE_P2P, "receive %u: %s; it goes through host memory", receive->number,
+          receive->error.text);
+    atomic_store_explicit(&from->bounce_refused, 1, memory_order_release);
+    return false;
 }
 
 static void drain(struct staging *staging)
 {
     struct gpubind_operation *receive = staging->operation;
     struct descriptor *from = staging->descriptor;
-    const uint64_t filled = atomic_load_explicit(&from->filled, memory_order_acquire);
+    const bool refused = atomic_load_explicit(&from->bounce_refused, memory_order_acquire);
+    uint64_t filled = refused ? 0 : atomic_load_explicit(&from->filled, memory_order_acquire);
 
     if (atomic_load_explicit(&from->failed, memory_order_acquire)) {
         error_set(&receive->error, "the sender's copy failed");
         staging->failed = true;
     }
-    if (filled > 0 && staging->started == 0 && !staging->failed)
-        staging->failed = find_bounce(staging) < 0;
+    if (filled > 0 && staging->started == 0 && !staging->failed && !find_bounce(staging))
+        filled = 0;
     while (!staging->failed && staging->started < filled)
         start_chunk(staging, false);
     land(staging);
