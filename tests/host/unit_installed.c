@@ -47,7 +47,21 @@ int main(int argc, char **argv)
            "lib/of-machine/gpubind/part.so", "from bin");
     tap_is(found("realpath $(lib/of-machine/gpubind/pmix/copy find) | sed 's|.*/lib/|lib/|'"),
            "lib/of-machine/gpubind/part.so", "from the folder of the plugin");
-    shell("rm -r bin lib");
+    shell(
+        "mkdir -m 1777 -p open/bin open/lib && cp bin/copy open/bin && ln -s $PWD/lib/of-machine open/lib");
+    tap_is(found("realpath $(open/bin/copy find) | sed 's|.*/lib/|lib/|'"),
+           "lib/of-machine/gpubind/part.so", "below a folder that is open to others");
+    /* Another user's link to the same, which may lead elsewhere when it is loaded. */
+    if (system("chown -h 65533 open/lib/of-machine 2>/dev/null") == 0) {
+        tap_is(found("open/bin/copy find"), "nothing", "by a link of another user's");
+        shell("chown -h 0 open/lib/of-machine && chown 65533 open/lib");
+        tap_is(found("open/bin/copy find"), "nothing", "in a folder of another user's");
+        shell("chown 0 open/lib && chmod 777 open/lib");
+        tap_is(found("open/bin/copy find"), "nothing", "in a folder that anybody can change");
+    } else {
+        tap_skip("what other users can change", "files cannot be given to others here");
+    }
+    shell("rm -r bin lib open");
     rmdir(prefix);
     return tap_done();
 }

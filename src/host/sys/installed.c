@@ -37,8 +37,8 @@ static bool find_object(char path[PATH_MAX])
 struct own_file {
     char folder[PATH_MAX]; /* "": not known */
     char prefix[PATH_MAX]; /* the folder above */
-    uid_t owner;
-    bool open; /* to be written by everybody, as all files of some file systems are */
+    uid_t owner, keeper;   /* of the file; of its folder, who can replace it */
+    bool open;             /* to be written by everybody, as all files of some file systems are */
 };
 
 static void cut_last(char *path)
@@ -58,27 +58,46 @@ static void find_own(struct own_file *own)
     own->owner = about.st_uid;
     own->open = about.st_mode & S_IWOTH;
     cut_last(own->folder);
+    own->keeper = stat(own->folder, &about) == 0 ? about.st_uid : own->owner;
     memcpy(own->prefix, own->folder, sizeof own->prefix);
     cut_last(own->prefix);
 }
 
 static bool is_file(char path[PATH_MAX], const char *folder, const char *up, const char *file)
 {
-    const int length = snprintf(path, PATH_MAX, "%s%s%s", folder, up, file);
+    const int length = snprintf(path, PATH_MAX, "%s/%s%s", folder, up, file);
 
     return length > 0 && length < PATH_MAX && access(path, R_OK) == 0;
 }
 
-/* Beside it, put there by who has put it there, or by root: some folders above may be open to other
- * users, as /scratch is above /scratch/me/bin. */
+/* Nobody else can put something in its place, or into it in place of what is there. */
+static bool is_kept(const struct own_file *own, const char *path)
+{
+    struct stat about;
+    bool open;
+
+    if (lstat(path, &about) < 0 ||
+        (about.st_uid != 0 && about.st_uid != own->owner && about.st_uid != own->keeper))
+        return false;
+    open = about.st_mode & S_IWOTH && !S_ISLNK(about.st_mode) &&
+           !(S_ISDIR(about.st_mode) && about.st_mode & S_ISVTX);
+    return !open || own->open;
+}
+
+/* Beside it, with nothing on the way from the folder above that other users can change between this look
+ * and the loader's: that folder may be open to them, as /scratch is above /scratch/me/bin. */
 static bool is_beside(char path[PATH_MAX], const struct own_file *own, const char *folder,
                       const char *up, const char *file)
 {
-    struct stat about;
+    char *end = path + strlen(folder) + 1;
+    bool kept = is_file(path, folder, up, file);
 
-    return is_file(path, folder, up, file) && stat(path, &about) == 0 &&
-           (about.st_uid == own->owner || about.st_uid == 0) &&
-           (own->open || !(about.st_mode & S_IWOTH));
+    for (; kept && (end = strchr(end, '/')); end++) {
+        *end = '\0';
+        kept = is_kept(own, path);
+        *end = '/';
+    }
+    return kept && is_kept(own, path);
 }
 
 bool installed_find(const struct installed_file *file, char path[PATH_MAX])
@@ -87,10 +106,9 @@ bool installed_find(const struct installed_file *file, char path[PATH_MAX])
 
     find_own(&own);
     /* What lies beside this goes before another installation at the configured prefix. */
-    return is_beside(path, &own, own.folder, "/../", file->built) || /* of bin */
-           is_beside(path, &own, own.folder, "/../../",
-                     file->built) || /* of a folder in tests, of plugin/.libs */
-           is_beside(path, &own, own.prefix, "/" LIBDIR_NAME "/", file->installed) || /* of bin */
-           is_file(path, LIBDIR, "/", file->installed) ||
-           is_beside(path, &own, own.folder, "/../../", file->installed); /* of lib/gpubind/pmix */
+    return is_beside(path, &own, own.folder, "../", file->built) ||    /* of bin */
+           is_beside(path, &own, own.folder, "../../", file->built) || /* of plugin/.libs */
+           is_beside(path, &own, own.prefix, LIBDIR_NAME "/", file->installed) || /* of bin */
+           is_file(path, LIBDIR, "", file->installed) ||
+           is_beside(path, &own, own.folder, "../../", file->installed); /* of lib/gpubind/pmix */
 }
