@@ -69,20 +69,22 @@ else
     skip 'fewer CPUs than planned' 'one CPU only'
 fi
 
-# Several commands: what a container's or a profiler's program starts is waited for.
+# Several commands: what a container's or a profiler's program starts is waited for, and so is a script.
 if ! "$MPIRUN" --version 2>&1 | grep -q 'Open MPI\|OpenRTE'; then
     skip 'below containers' 'this mpirun does not tell that a job has several commands'
 elif ! mpi 1 true : -np 1 true >/dev/null 2>&1; then
     skip 'below containers' 'this mpirun dies of two commands'
 else
-    for name in apptainer starter-suid podman enroot nsys; do
+    for name in apptainer starter-suid podman enroot; do
         printf '#!/bin/sh\nsleep 3\n"$@"\n' >"$tmp/$name"
         chmod +x "$tmp/$name"
     done
     # shellcheck disable=SC2016 # the program expands it
     say='echo $GPUBIND_ROLE $GPUBIND_GPU_PCI'
     set -- -np 1 gpubind --topology "$demo" --overflow idle sh -c "$say"
-    for name in apptainer starter-suid podman enroot nsys; do
+    printf '#!/bin/sh\nsleep 6\nexec "$@"\n' >"$tmp/late"
+    chmod +x "$tmp/late"
+    for name in apptainer starter-suid podman enroot late; do
         set -- "$@" : -np 1 "$tmp/$name" gpubind --topology "$demo" --overflow idle sh -c "$say"
     done
     run bounded "$MPIRUN" --oversubscribe "$@"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "host/sys/process.h"
 
@@ -71,15 +72,38 @@ static bool has_begun(long pid, int depth)
     return begun;
 }
 
+/* By its file, as python3.11 is: a script that is executed by its first line has its own name as the command. */
+static bool is_interpreter(long pid)
+{
+    static const char *const interpreters[] = {"sh",  "bash", "dash",   "ksh",  "zsh",
+                                               "csh", "tcsh", "python", "perl", "busybox"};
+    char link[64], file[4096];
+    const char *name;
+    ssize_t length;
+
+    snprintf(link, sizeof link, "/proc/%ld/exe", pid);
+    length = readlink(link, file, sizeof file - 1);
+    file[length > 0 ? length : 0] = '\0';
+    name = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+    for (size_t i = 0; i < sizeof interpreters / sizeof interpreters[0]; i++) {
+        size_t same = strlen(interpreters[i]);
+
+        if (strncmp(name, interpreters[i], same) == 0 &&
+            !name[same + strspn(name + same, "0123456789.")])
+            return true;
+    }
+    return false;
+}
+
 /* gpubind, or a command that may start it. */
 static bool is_coming(long pid)
 {
-    static const char *const others[] = {"gpubind", "sh",   "bash",    "dash", "ksh", "zsh",
-                                         "csh",     "tcsh", "python3", "perl", NULL};
+    static const char *const gpubind[] = {"gpubind", NULL};
     struct process process;
 
     return !is_zombie(pid) && process_read((pid_t)pid, &process) &&
-           (process_is(&process, others) || process_is(&process, process_wrappers)) &&
+           (process_is(&process, gpubind) || process_is(&process, process_wrappers) ||
+            is_interpreter(pid)) &&
            !has_begun(pid, 0);
 }
 
