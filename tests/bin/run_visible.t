@@ -110,5 +110,30 @@ is 'lists of the same GPUs with other first ones were chosen: kept, and the firs
 is '... which is said' "$(notices | grep -c 'chosen rank by rank before gpubind ran; kept')" 1
 rotated 2,3,1 2,1,3
 is '... with the same first one they narrow the choice' "$(echo "$said" | cut -d' ' -f3 | xargs)" '2a:00.0 9a:00.0'
+# ---- a launcher that gives each group of ranks the GPUs of a socket
+
+# grouped N OPTION...: the first half of N ranks has 0,1, the other half 2,3.
+grouped() {
+    ranks=$1
+    shift
+    # shellcheck disable=SC2016 # the ranks expand it
+    run mpi "$ranks" sh -c 'rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK} half=$1
+        shift
+        CUDA_VISIBLE_DEVICES=$([ "$rank" -lt "$half" ] && echo 0,1 || echo 2,3) exec "$@"' \
+        sh $((ranks / 2)) "$tmp/gpubind-here" "$@" sh -c "$says"
+    said=$(sed -E 's/(GPU-[0-9a-f]+)[-0-9a-f]*/\1/g' "$tmp/out" | sort -n)
+}
+grouped 4 --ids index
+is 'groups of ranks with the same GPUs: each rank has its own' "$said" '0 gpu 17:00.0 0
+1 gpu 2a:00.0 1
+2 gpu 9a:00.0 2
+3 gpu ab:00.0 3'
+is '... which is said' "$(notices | grep -c '4 ranks were given lists of several GPUs in common: each has 1 of its list')" 1
+grouped 6 --ids index
+is '... more ranks share them evenly' "$(echo "$said" | cut -d' ' -f4 | xargs)" '0 0 1 2 2 3'
+grouped 4 --ids index --gpus-per-rank 2
+is '... or have as many as were asked for' "$(echo "$said" | cut -d' ' -f4 | xargs)" '0,1 0,1 2,3 2,3'
+grouped 4 --ids index --master 0
+is '... masters need none' "$(echo "$said" | cut -d' ' -f2,4 | xargs)" 'master gpu 0,1 gpu 2 gpu 3'
 nothing_left 'nothing is left behind'
 done_testing

@@ -72,7 +72,7 @@ static int see(struct node *node, struct text *notes)
     nvidia_minors(root, &facts.minors);
     job_unbound(node, 1, &job);
     if (status == 0)
-        status = visible_gpus_apply(node, &facts, &job, notes, &err);
+        status = visible_gpus_apply(node, &facts, &job, 1, notes, &err);
     job_clear(&job);
     return status;
 }

@@ -19,6 +19,7 @@ struct job_rank {
     bool kept;         /* its GPUs were assigned before ... */
     struct idset gpus; /* ... namely these positions in the node ... */
     short *order;      /* ... in this order, owned; NULL: ascending */
+    bool dealt;        /* ... out of more that it was given together with other ranks */
 };
 
 /* In order of local rank; ranks that did not take part are simply absent. */

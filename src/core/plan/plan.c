@@ -55,11 +55,13 @@ static int check_policy(const struct node *node, const struct policy *policy,
 }
 
 /* GPUs that were assigned to the rank before: it keeps them, others may share them. */
-static void keep_gpus(struct plan_rank *rank, const struct idset *gpus, const short *order)
+static void keep_gpus(struct plan_rank *rank, const struct job_rank *from)
 {
-    rank->kept = true;
+    const struct idset *gpus = &from->gpus;
+
+    rank->kept = !from->dealt;
     for (int g = idset_next(gpus, -1); g >= 0; g = idset_next(gpus, g), rank->ngpus++)
-        rank->gpus[rank->ngpus] = order ? order[rank->ngpus] : (short)g;
+        rank->gpus[rank->ngpus] = from->order ? from->order[rank->ngpus] : (short)g;
     rank->role = rank->ngpus ? ROLE_GPU : ROLE_IDLE;
 }
 
@@ -80,7 +82,7 @@ static int find_workers(struct plan_work *work, int *workers)
         if (from->master)
             continue;
         if (from->kept) {
-            keep_gpus(rank, &from->gpus, from->order);
+            keep_gpus(rank, from);
             work->plan->notes |= NOTE_KEPT;
         } else {
             workers[n++] = r;
@@ -145,8 +147,11 @@ static void note_use(struct plan_work *work, int nworkers)
 
     for (int r = 0; r < plan->nranks; r++) {
         any_without |= plan->ranks[r].ngpus == 0;
-        for (int i = 0; i < plan->ranks[r].ngpus; i++)
+        for (int i = 0; i < plan->ranks[r].ngpus; i++) {
+            if (idset_has(&plan->used_gpus, plan->ranks[r].gpus[i])) /* as kept ones may be */
+                plan->notes |= NOTE_GPUS_SHARED;
             idset_add(&plan->used_gpus, plan->ranks[r].gpus[i]);
+        }
     }
     if (!any_without)
         plan->notes &= ~(unsigned)NOTE_NO_LEFTOVER;

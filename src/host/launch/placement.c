@@ -218,6 +218,7 @@ static int keep_planned(struct placement *placement, const struct facts *facts,
             continue;
         rank->master = facts[r].planned_master;
         rank->kept = true;
+        rank->dealt = false;
         free(rank->order);
         rank->order = malloc(NODE_MAX_GPUS * sizeof *rank->order);
         names = strdup(facts[r].planned_gpus);
@@ -265,7 +266,8 @@ static int make_job(struct placement *placement, const struct rules *rules,
         text_add(notes, "%s: %s; UUIDs and links that it alone knows are missing\n",
                  placement->node.name, placement->node.nvml_failure);
     job_mark_masters(job, rules->masters, rules->nmasters);
-    if (visible_gpus_apply(&placement->node, facts, job, notes, err) < 0)
+    if (visible_gpus_apply(&placement->node, facts, job, rules->policy.gpus_per_rank, notes, err) <
+        0)
         return -1;
     count_taken(placement);
     return keep_planned(placement, facts, err);

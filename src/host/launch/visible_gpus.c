@@ -33,6 +33,7 @@ static int make_view(const struct node *node, const struct facts *facts, struct 
 /* What a rank sees, and the variables that restrict it. */
 struct look {
     struct visible_list list; /* positions in the real node */
+    int first, share;         /* the rank gets so many of it from there on; share 0: all of it */
     int nvariables;
     struct visible_variable {
         const char *name, *value;
@@ -228,25 +229,85 @@ static bool begins_otherwise(const struct visible_list *list, const struct visib
     return !facts->planned && list->n && first->n && list->gpu[0] != first->gpu[0];
 }
 
-/* Each rank has what it was given; of a rotated list it uses the first GPU. */
-static int keep_all(struct node *node, struct job *job, struct look *looks, bool rotated,
+static bool is_same(const struct visible_list *a, const struct visible_list *b)
+{
+    return a->n == b->n && memcmp(a->gpu, b->gpu, (size_t)a->n * sizeof *a->gpu) == 0;
+}
+
+/* Several ranks were given the same list, as tasks bound to the GPUs of a socket are: each gets a set of it, in turn.
+ * false: it has the list to itself, or one GPU. */
+static bool deal(const struct job *job, const struct facts *facts, struct look *looks, int r,
+                 int gpus_per_rank)
+{
+    struct look *look = &looks[r];
+    int before = 0, all = 0, nsets;
+
+    if (job->ranks[r].master || facts[r].planned || look->list.n < 2)
+        return false;
+    for (int i = 0; i < job->nranks; i++) {
+        bool shares = !job->ranks[i].master && is_same(&looks[i].list, &look->list);
+
+        before += shares && i < r;
+        all += shares;
+    }
+    if (all < 2)
+        return false;
+    look->share = gpus_per_rank < look->list.n ? gpus_per_rank : look->list.n;
+    nsets = look->list.n / look->share;
+    look->first = (all > nsets ? before * nsets / all : before) * look->share;
+    return true;
+}
+
+/* Each rank has what it was given, or its share of that. */
+static int keep_all(struct node *node, struct job *job, struct look *looks,
                     struct gpubind_error *err)
 {
     int status = 0;
 
     withhold_rest(node, looks, job->nranks);
     for (int r = 0; r < job->nranks && status == 0; r++) {
-        struct visible_list *list = &looks[r].list;
+        struct look *look = &looks[r];
 
-        if (rotated && list->n > 1)
-            list->n = 1;
-        status = keep_rank(node, list, &job->ranks[r], err);
+        if (look->share > 0) {
+            memmove(look->list.gpu, look->list.gpu + look->first,
+                    (size_t)look->share * sizeof *look->list.gpu);
+            look->list.n = look->share;
+        }
+        status = keep_rank(node, &look->list, &job->ranks[r], err);
+        job->ranks[r].dealt = look->share > 0;
     }
     return status;
 }
 
+static int deal_and_keep(struct node *node, const struct facts *facts, struct job *job,
+                         struct look *looks, int gpus_per_rank, struct text *notes,
+                         struct gpubind_error *err)
+{
+    int ndealt = 0;
+
+    for (int r = 0; r < job->nranks; r++)
+        ndealt += deal(job, facts, looks, r, gpus_per_rank);
+    if (ndealt > 0)
+        text_add(
+            notes,
+            "%s: %d ranks were given lists of several GPUs in common: each has %d of its list\n",
+            node->name, ndealt, gpus_per_rank);
+    return keep_all(node, job, looks, err);
+}
+
+/* Of a rotated list the rank uses the first GPU. */
+static int keep_firsts(struct node *node, struct job *job, struct look *looks,
+                       struct gpubind_error *err)
+{
+    for (int r = 0; r < job->nranks; r++)
+        if (looks[r].list.n > 1)
+            looks[r].list.n = 1;
+    return keep_all(node, job, looks, err);
+}
+
 static int compare(struct node *node, const struct facts *facts, struct job *job,
-                   struct look *looks, struct text *notes, struct gpubind_error *err)
+                   struct look *looks, int gpus_per_rank, struct text *notes,
+                   struct gpubind_error *err)
 {
     struct idset first, seen;
     bool differ = false, rotated = false;
@@ -258,15 +319,17 @@ static int compare(struct node *node, const struct facts *facts, struct job *job
         differ |= r && !idset_equal(&seen, &first);
         rotated |= r && begins_otherwise(&looks[r].list, &looks[0].list, &facts[r]);
     }
-    if (differ || rotated)
-        return keep_all(node, job, looks, !differ, err);
+    if (differ)
+        return deal_and_keep(node, facts, job, looks, gpus_per_rank, notes, err);
+    if (rotated)
+        return keep_firsts(node, job, looks, err);
     note_visible(node, &looks[0], notes);
     keep_common(node, &first);
     return 0;
 }
 
 int visible_gpus_apply(struct node *node, const struct facts *facts, struct job *job,
-                       struct text *notes, struct gpubind_error *err)
+                       int gpus_per_rank, struct text *notes, struct gpubind_error *err)
 {
     struct look *looks;
     int status;
@@ -275,7 +338,8 @@ int visible_gpus_apply(struct node *node, const struct facts *facts, struct job 
     if (!node->ngpus)
         return 0;
     looks = malloc((size_t)job->nranks * sizeof *looks);
-    status = looks ? compare(node, facts, job, looks, notes, err) : error_set(err, "out of memory");
+    status = looks ? compare(node, facts, job, looks, gpus_per_rank, notes, err)
+                   : error_set(err, "out of memory");
     free(looks);
     return status;
 }

@@ -6,9 +6,10 @@
 
 /* facts are in the order of the job's ranks. If all ranks see the same GPUs, the others are
  * removed from the node. If they differ, or the first ones of their lists do, something assigned
- * GPUs to ranks before: each rank of the job keeps those that it sees. */
+ * GPUs to ranks before: each rank of the job keeps those that it sees, or gpus_per_rank of them where other
+ * ranks have the same list. */
 int visible_gpus_apply(struct node *node, const struct facts *facts, struct job *job,
-                       struct text *notes, struct gpubind_error *err);
+                       int gpus_per_rank, struct text *notes, struct gpubind_error *err);
 
 /* Fails where a list of visible devices names a GPU by a UUID that may be that of one whose
  * UUID cannot be read. */
