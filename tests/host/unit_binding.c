@@ -1,10 +1,10 @@
-/* What on prterun's command line asks for a binding. */
+/* What on prterun's command line, and in its environment, asks for a binding. */
 #include "host/launch/binding_policy.c"
 
 #include "tests/tap.h"
 
 /* Words with blanks between, as the kernel has them with NULs. */
-static bool asks(const char *words)
+static bool asks(bool (*reads)(const char *, size_t), const char *words)
 {
     char line[256];
     size_t size = strlen(words) + 1;
@@ -13,7 +13,7 @@ static bool asks(const char *words)
     for (char *at = line; *at; at++)
         if (*at == ' ')
             *at = '\0';
-    return command_line_sets_binding(line, size);
+    return reads(line, size);
 }
 
 int main(void)
@@ -55,10 +55,24 @@ int main(void)
         "prterun -np 4 apptainer exec --nv --bind /scratch app.sif gpubind ./app",
         "prterun -np 4 /usr/bin/ch-run --bind=/scratch app gpubind ./app",
     };
+    static const char *const set[] = {
+        "A=b PRTE_MCA_hwloc_default_binding_policy=core",
+        "PRTE_MCA_hwloc_default_cpu_list=0,1 A=b",
+        "A= PRTE_MCA_rmaps_default_mapping_policy=slot:PE=2",
+    };
+    static const char *const unset[] = {
+        "A=b PRTE_MCA_rmaps_default_mapping_policy=node",
+        "XPRTE_MCA_hwloc_default_binding_policy=core",
+        "PRTE_MCA_hwloc_default_binding_policy",
+    };
 
     for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++)
-        tap_ok(asks(yes[i]), "asks: %s", yes[i]);
+        tap_ok(asks(command_line_sets_binding, yes[i]), "asks: %s", yes[i]);
     for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
-        tap_ok(!asks(no[i]), "does not: %s", no[i]);
+        tap_ok(!asks(command_line_sets_binding, no[i]), "does not: %s", no[i]);
+    for (size_t i = 0; i < sizeof set / sizeof set[0]; i++)
+        tap_ok(asks(environment_of_prrte_sets_binding, set[i]), "asks: %s", set[i]);
+    for (size_t i = 0; i < sizeof unset / sizeof unset[0]; i++)
+        tap_ok(!asks(environment_of_prrte_sets_binding, unset[i]), "does not: %s", unset[i]);
     return tap_done();
 }

@@ -73,16 +73,29 @@ static bool file_sets_binding(const char *path)
     return requested;
 }
 
-static enum binding_origin binding_of_openmpi4(void)
+/* Where Open MPI is installed, as its library finds it out. */
+static void find_prefix(const struct world *world, char prefix[PATH_MAX])
 {
-    const char *home = getenv("HOME"), *prefix = getenv("OPAL_PREFIX");
-    char own[PATH_MAX] = "", site[PATH_MAX] = "";
+    const char *moved = getenv("OPAL_PREFIX");
+    struct process daemon;
+
+    if (moved)
+        snprintf(prefix, PATH_MAX, "%s", moved);
+    else if (!process_ancestor(world->daemons, &daemon) || !process_prefix(daemon.pid, prefix))
+        snprintf(prefix, PATH_MAX, "/usr");
+}
+
+static enum binding_origin binding_of_openmpi4(const struct world *world)
+{
+    char prefix[PATH_MAX], own[PATH_MAX] = "", site[PATH_MAX + 32];
+    const char *home = getenv("HOME");
 
     if (!getenv("OMPI_MCA_orte_bound_at_launch") || environment_sets_binding())
         return BINDING_ASKED;
     if (home)
         snprintf(own, sizeof own, "%s/.openmpi/mca-params.conf", home);
-    snprintf(site, sizeof site, "%s/etc/openmpi-mca-params.conf", prefix ? prefix : "/usr");
+    find_prefix(world, prefix);
+    snprintf(site, sizeof site, "%s/etc/openmpi-mca-params.conf", prefix);
     return file_sets_binding(own) || file_sets_binding(site) ||
                    file_sets_binding("/etc/openmpi/openmpi-mca-params.conf")
                ? BINDING_ASKED
@@ -144,27 +157,56 @@ static bool command_line_sets_binding(const char *line, size_t size)
     return false;
 }
 
-/* Nothing in the environment of Open MPI 5's ranks tells, except that a parameter
- * file of PRRTE's shows. On the node of mpirun its command line does; that is all
- * there is for a job on one node, and half of the truth for others. */
+/* PRRTE's parameters, which are not passed on to ranks. */
+static bool environment_of_prrte_sets_binding(const char *words, size_t size)
+{
+    static const char prefix[] = "PRTE_MCA_";
+
+    for (size_t at = 0; at < size; at += strlen(words + at) + 1) {
+        const char *name = words + at + sizeof prefix - 1, *equals;
+
+        if (strncmp(words + at, prefix, sizeof prefix - 1) != 0 || !(equals = strchr(name, '=')))
+            continue;
+        if (strncmp(name, "hwloc_default_binding_policy=", 29) == 0 ||
+            strncmp(name, "hwloc_default_cpu_list=", 23) == 0 ||
+            (strncmp(name, "rmaps_default_mapping_policy=", 29) == 0 &&
+             option_sets_binding(equals + 1)))
+            return true;
+    }
+    return false;
+}
+
+static bool prrte_sets_binding(char *(*read)(pid_t, size_t *), bool (*sets)(const char *, size_t),
+                               pid_t pid, bool *known)
+{
+    size_t size = 0;
+    char *words = read(pid, &size);
+    bool requested = words && sets(words, size);
+
+    *known &= words != NULL;
+    free(words);
+    return requested;
+}
+
+/* Of Open MPI 5's parameters ranks see Open MPI's own, and that a parameter file of PRRTE's has some. On the node
+ * of mpirun its command line and its environment tell; that is all there is for a job on one node, and half of the
+ * truth for others. */
 static enum binding_origin binding_of_openmpi5(const struct world *world,
                                                const struct binding_policy *policy)
 {
-    size_t size = 0;
-    char *line;
-    bool requested;
+    bool known = true;
 
-    if (getenv("PMIX_MCA_hwloc_default_binding_policy"))
+    if (getenv("PMIX_MCA_hwloc_default_binding_policy") || environment_sets_binding())
         return BINDING_ASKED;
     if (!policy->has_daemon || strcmp(policy->daemon.command, "prterun") != 0 ||
         world->size != world->local_size)
         return BINDING_UNKNOWN;
-    line = process_command_line(policy->daemon.pid, &size);
-    if (!line)
-        return BINDING_UNKNOWN;
-    requested = command_line_sets_binding(line, size);
-    free(line);
-    return requested ? BINDING_ASKED : BINDING_DEFAULT;
+    if (prrte_sets_binding(process_command_line, command_line_sets_binding, policy->daemon.pid,
+                           &known) ||
+        prrte_sets_binding(process_environment, environment_of_prrte_sets_binding,
+                           policy->daemon.pid, &known))
+        return BINDING_ASKED;
+    return known ? BINDING_DEFAULT : BINDING_UNKNOWN;
 }
 
 /* Intel MPI pins before exec; other Hydras bind nothing unasked. */
@@ -190,7 +232,7 @@ void binding_policy_read(const struct world *world, struct binding_policy *polic
     else if (strcmp(world->launcher, "openmpi") != 0)
         return;
     else if (getenv("OMPI_MCA_orte_launch"))
-        policy->binding = binding_of_openmpi4();
+        policy->binding = binding_of_openmpi4(world);
     else if (getenv("PRTE_LAUNCHED"))
         policy->binding = BINDING_UNKNOWN;
     if (policy->binding != BINDING_ASKED)

@@ -154,24 +154,48 @@ bool process_began_with(pid_t pid, const char *name, const char *value)
     return found;
 }
 
-char *process_command_line(pid_t pid, size_t *size)
+static char *read_words(pid_t pid, const char *name, size_t *size)
 {
     const size_t limit = 65536;
-    char path[64], *line = malloc(limit);
+    char path[64], *words = malloc(limit);
     FILE *file;
 
-    snprintf(path, sizeof path, "/proc/%ld/cmdline", (long)pid);
+    snprintf(path, sizeof path, "/proc/%ld/%s", (long)pid, name);
     file = fopen(path, "re");
-    if (!file || !line) {
-        free(line);
+    if (!file || !words) {
+        free(words);
         if (file)
             fclose(file);
         return NULL;
     }
-    *size = fread(line, 1, limit - 1, file);
-    line[*size] = '\0';
+    *size = fread(words, 1, limit - 1, file);
+    words[*size] = '\0';
     fclose(file);
-    return line;
+    return words;
+}
+
+char *process_command_line(pid_t pid, size_t *size)
+{
+    return read_words(pid, "cmdline", size);
+}
+
+char *process_environment(pid_t pid, size_t *size)
+{
+    return read_words(pid, "environ", size);
+}
+
+bool process_prefix(pid_t pid, char prefix[PATH_MAX])
+{
+    char link[64];
+    ssize_t length;
+
+    snprintf(link, sizeof link, "/proc/%ld/exe", (long)pid);
+    length = readlink(link, prefix, PATH_MAX - 1);
+    prefix[length > 0 ? length : 0] = '\0';
+    for (int i = 0; i < 2; i++)
+        if (strrchr(prefix, '/'))
+            *strrchr(prefix, '/') = '\0';
+    return length > 0;
 }
 
 static int get_cpus(pid_t pid, struct idset *cpus)

@@ -2,6 +2,7 @@
 #ifndef GPUBIND_HOST_SYS_PROCESS_H
 #define GPUBIND_HOST_SYS_PROCESS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -48,9 +49,13 @@ bool process_began_with(pid_t pid, const char *name, const char *value);
  * and start in common. 0 when /proc does not tell. */
 unsigned long long process_start(pid_t pid);
 
-/* The words of a process's command line, each ended by a NUL, in memory that the
- * caller frees; NULL when it may not be read. */
+/* The words of a process's command line, or of the environment that its program began with, each ended by
+ * a NUL, in memory that the caller frees; NULL when it may not be read. */
 char *process_command_line(pid_t pid, size_t *size);
+char *process_environment(pid_t pid, size_t *size);
+
+/* The folder above that of its program's file, as /usr for /usr/bin/mpirun; false when it may not be read. */
+bool process_prefix(pid_t pid, char prefix[PATH_MAX]);
 
 /* The CPUs that this process may use. */
 int process_cpus(struct idset *cpus, struct gpubind_error *err);
