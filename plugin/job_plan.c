@@ -175,9 +175,9 @@ int job_plan_make(const struct job_info *info, const struct job_view *view,
 
     /* The daemon binds CPUs. */
     rules.policy.bind = BIND_NONE;
-    /* --master names ranks of the parent job, which may not exist here. */
-    if ((!info->spawned && rules_check_masters(&rules, info->size, err) < 0) ||
-        check_map(rules.map, err) < 0)
+    if (info->spawned) /* --master names ranks of the parent job */
+        rules.nmasters = 0;
+    if (rules_check_masters(&rules, info->size, err) < 0 || check_map(rules.map, err) < 0)
         return -1;
     facts = collect_facts(info, view);
     status = facts ? placement_make(placement, &rules, facts, info->nranks, notes, err)

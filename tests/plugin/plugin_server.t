@@ -146,6 +146,14 @@ nspace child size=2 noderank=4 parent=job:0
 fork child all GPUBIND_MASTER=3
 S
 is "a parent's master that a spawned job has not" "$status $(grep -c '^child.*GPUBIND_PLAN' "$tmp/out")" '0 2'
+serve <<'S'
+nspace job size=1
+fork job all GPUBIND_MASTER=0
+nspace child size=2 noderank=1 parent=job:0
+fork child all GPUBIND_MASTER=0
+S
+is "a parent's master is none of a spawned job's" \
+    "$status $(sed -n 's/^\(job\|child\) .: GPUBIND_ROLE=/\1 /p' "$tmp/out" | sort | xargs)" '0 child gpu child gpu job master'
 mkfifo "$tmp/pipe"
 limit=20 serve <<S
 nspace job size=1
