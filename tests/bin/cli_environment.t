@@ -28,6 +28,15 @@ unchanged 'settings of CUDA and NCCL' env CUDA_DEVICE_ORDER=FASTEST_FIRST CUDA_C
     NCCL_IB_HCA=mlx5_3 NCCL_DEBUG=WARN
 unchanged 'a large environment' env "LARGE=$(head -c 100000 /dev/zero | tr '\0' x)"
 
+# hwloc's plugins that gpubind loads to look at this machine.
+plugins() { env "$@" LD_DEBUG=files gpubind --plan 2>&1 | grep -o 'hwloc_pci[.]so' | sort -u; }
+if [ -n "$SANITIZED" ] || [ -z "$(plugins A=b)" ]; then
+    skip 'a plugin of hwloc that the user leaves out' 'hwloc has no plugin for PCI here'
+else
+    is 'a plugin of hwloc that the user leaves out is not loaded' \
+        "$(plugins HWLOC_PLUGINS_BLACKLIST=hwloc_x.so,hwloc_pci.so)" ''
+fi
+
 # What a second gpubind would leave of the first.
 is 'a nested gpubind replaces all that the outer one set' \
     "$(timeout 60 gpubind --quiet --topology "$demo" --visible all gpubind --quiet --topology \

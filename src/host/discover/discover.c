@@ -21,15 +21,17 @@ int init_without_gpu_backends(hwloc_topology_t *topology, bool reads_xml)
 {
     static const char name[] = "HWLOC_PLUGINS_BLACKLIST";
     static const char gpus[] = "hwloc_opencl.so,hwloc_cuda.so,hwloc_nvml.so,hwloc_gl.so";
-    /* libxml2 and what it needs are a fifth of a load that reads no XML. */
-    static const char gpus_xml[] =
-        "hwloc_opencl.so,hwloc_cuda.so,hwloc_nvml.so,hwloc_gl.so,hwloc_xml_libxml.so";
     static const char *const backends[] = {"opencl", "cuda", "nvml", "gl"};
     const char *now = getenv(name);
     char *before = now ? strdup(now) : NULL;
+    struct text left_out = {0};
     int status;
 
-    setenv(name, reads_xml ? gpus : gpus_xml, 1);
+    /* libxml2 and what it needs are a fifth of a load that reads no XML. */
+    text_add(&left_out, "%s%s%s%s", gpus, reads_xml ? "" : ",hwloc_xml_libxml.so",
+             before ? "," : "", before ? before : "");
+    setenv(name, left_out.bytes ? left_out.bytes : gpus, 1);
+    text_clear(&left_out);
     status = hwloc_topology_init(topology);
     if (before)
         setenv(name, before, 1);
