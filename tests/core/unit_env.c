@@ -1,5 +1,6 @@
 /* From a plan to a rank's environment, and from that to orders and back. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/env/render_env.h"
 #include "host/launch/rank_directives.h"
@@ -249,6 +250,26 @@ static void orders(void)
     env_list_clear(&env);
 }
 
+/* Containers refuse memory policies; the kernel refuses a NUMA node that there is not. */
+static void memory_that_cannot_be(void)
+{
+    static const char refused[] = "memory=1000\0=GPUBIND_NUMA=1000";
+    struct text notes = {0};
+    struct gpubind_error err = {""};
+
+    setenv("GPUBIND_LOCAL_RANK", "1", 1);
+    tap_is_int(directives_apply(refused, sizeof refused, &notes, &err), 0, "memory not bound");
+    tap_is(getenv("GPUBIND_NUMA"), NULL, "... which the program can see");
+    tap_ok(notes.length == 0, "... and local rank 1 says nothing");
+    setenv("GPUBIND_LOCAL_RANK", "0", 1);
+    tap_is_int(directives_apply(refused, sizeof refused, &notes, &err), 0, "memory not bound");
+    tap_ok(notes.bytes &&
+               strstr(notes.bytes, "cannot bind to memory of NUMA nodes 1000: ") == notes.bytes,
+           "... local rank 0 says so");
+    text_clear(&notes);
+    unsetenv("GPUBIND_LOCAL_RANK");
+}
+
 int main(void)
 {
     worker();
@@ -257,5 +278,6 @@ int main(void)
     threads();
     nics();
     orders();
+    memory_that_cannot_be();
     return tap_done();
 }

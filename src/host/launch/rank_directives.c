@@ -46,6 +46,19 @@ static void bind_to(const char *what, const char *list, int (*bind)(const struct
         text_add(notes, "cannot bind to %s %s: %s\n", what, list, strerror(errno));
 }
 
+/* Containers refuse memory policies, to all ranks of the node alike: one of them says so. */
+static void tell_unbound(struct text *unbound, struct text *notes)
+{
+    const char *local = getenv("GPUBIND_LOCAL_RANK");
+
+    if (!unbound->bytes)
+        return;
+    unsetenv("GPUBIND_NUMA");
+    if (!local || strcmp(local, "0") == 0)
+        text_add(notes, "%s", unbound->bytes);
+    text_clear(unbound);
+}
+
 static int set_variable(const char *assignment, bool overwrite, struct gpubind_error *err)
 {
     const char *equals = strchr(assignment, '=');
@@ -61,6 +74,7 @@ static int set_variable(const char *assignment, bool overwrite, struct gpubind_e
 int directives_apply(const char *directives, size_t size, struct text *notes,
                      struct gpubind_error *err)
 {
+    struct text unbound = {0};
     int status = 0;
 
     if (size && directives[size - 1])
@@ -71,7 +85,7 @@ int directives_apply(const char *directives, size_t size, struct text *notes,
         if (strncmp(directive, "cpus=", 5) == 0)
             bind_to("CPUs", directive + 5, bind_cpus, notes);
         else if (strncmp(directive, "memory=", 7) == 0)
-            bind_to("memory of NUMA nodes", directive + 7, bind_memory, notes);
+            bind_to("memory of NUMA nodes", directive + 7, bind_memory, &unbound);
         else if (*directive == '-')
             status = unsetenv(directive + 1) < 0
                          ? error_set(err, "cannot unset '%s'", directive + 1)
@@ -79,5 +93,6 @@ int directives_apply(const char *directives, size_t size, struct text *notes,
         else if (*directive == '=' || *directive == '?')
             status = set_variable(directive + 1, *directive == '=', err);
     }
+    tell_unbound(&unbound, notes);
     return status;
 }
