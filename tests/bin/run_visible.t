@@ -110,6 +110,14 @@ is 'lists of the same GPUs with other first ones were chosen: kept, and the firs
 is '... which is said' "$(notices | grep -c 'chosen rank by rank before gpubind ran; kept')" 1
 rotated 2,3,1 2,1,3
 is '... with the same first one they narrow the choice' "$(echo "$said" | cut -d' ' -f3 | xargs)" '2a:00.0 9a:00.0'
+# ---- a list that CUDA refuses
+
+CUDA_VISIBLE_DEVICES=3,3
+export CUDA_VISIBLE_DEVICES
+job 1
+is 'a GPU named twice: none, as CUDA has it' "$(echo $said)" '0 idle'
+is '... and why' "$(notices | grep -c "'3' names a GPU for the second time")" 1
+unset CUDA_VISIBLE_DEVICES
 # ---- a launcher that gives each group of ranks the GPUs of a socket
 
 # grouped N OPTION...: the first half of N ranks has 0,1, the other half 2,3.

@@ -144,10 +144,19 @@ static void note_visible(const struct node *node, const struct look *look, struc
         const struct visible_variable *variable = &look->variable[i];
 
         if (variable->bad) {
+            bool again = node->gpus[0].vendor == GPU_NVIDIA && variable->nleft == 0 &&
+                         variable->bad != variable->value;
+
             add_variable(variable, notes);
-            text_add(notes, ": '%.*s' names no %sGPU%s\n", shown(strcspn(variable->bad, ",")),
-                     variable->bad, stops ? "further " : "",
-                     stops && variable->nleft ? ", so the list ends before it" : "");
+            if (again)
+                text_add(
+                    notes,
+                    ": '%.*s' names a GPU for the second time, and CUDA refuses all of such a list\n",
+                    shown(strcspn(variable->bad, ",")), variable->bad);
+            else
+                text_add(notes, ": '%.*s' names no %sGPU%s\n", shown(strcspn(variable->bad, ",")),
+                         variable->bad, stops ? "further " : "",
+                         stops && variable->nleft ? ", so the list ends before it" : "");
         }
         if (variable->nleft < node->ngpus) {
             add_variable(variable, notes);
