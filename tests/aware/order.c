@@ -284,6 +284,57 @@ static void test_rows(void)
     MPI_Type_free(&rows);
 }
 
+/* The legacy stream waits for what the program does after the last message. The others, which are there before it, wait
+ * for the stream, and stay where they are. */
+static void test_others(bool from_host)
+{
+    enum { OTHERS = 2 };
+    MPI_Datatype rows = irregular();
+    char *host = malloc(LARGEST), *wanted = malloc(LARGEST), word = 0;
+    MPI_Request wanted_one,
+        requests[OTHERS + 1] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    int flag = 0;
+
+    job_test("a message is not held up by others that wait for the legacy stream%s",
+             from_host ? ", behind one into host memory" : "");
+    buffer_fill(&out, 0, LARGEST, 700);
+    buffer_reset(&in);
+    released = waited_in_vain = 0;
+    MPI_Barrier(job.plain);
+    if (job.rank == 0) {
+        if (from_host)
+            MPI_Isend(out.at, LARGEST, MPI_BYTE, 1, TAG, job.plain, &requests[0]);
+        MPI_Isend(out.at + LARGEST / 2, LARGEST / 2, MPI_BYTE, 1, TAG, job.plain, &requests[1]);
+        MPI_Isend(out.at, 1, rows, 1, TAG, job.plain, &requests[2]);
+        MPI_Send(&word, 1, MPI_CHAR, 1, TAG + 1, job.plain);
+    }
+    if (job.rank == 1) {
+        if (gpu_count > 0)
+            cuda.cuLaunchHostFunc(CUDA_LEGACY_STREAM, wait_for_release, NULL);
+        if (from_host)
+            MPI_Irecv(host, LARGEST, MPI_BYTE, 0, TAG, job.plain, &requests[0]);
+        MPI_Irecv(in.at + LARGEST / 2, LARGEST / 2, MPI_BYTE, 0, TAG, job.plain, &requests[1]);
+        MPI_Irecv(in.at, 1, rows, 0, TAG, job.plain, &requests[2]);
+        MPI_Irecv(&word, 1, MPI_CHAR, 0, TAG + 1, job.plain, &wanted_one);
+        while (!flag)
+            MPI_Test(&wanted_one, &flag, MPI_STATUS_IGNORE);
+        released = 1;
+    }
+    MPI_Waitall(OTHERS + 1, requests, MPI_STATUSES_IGNORE);
+    if (job.rank == 1 && gpu_count > 0)
+        cuda.cuCtxSynchronize();
+    expect(!waited_in_vain, "the last message waited for the stream");
+    if (job.rank == 1) {
+        rows_hold(&in, 700, "the rows");
+        bytes_of_seed(wanted, LARGEST, 700);
+        expect(!from_host || memcmp(host, wanted, LARGEST) == 0, "the host's bytes");
+    }
+    free(host);
+    free(wanted);
+    MPI_Type_free(&rows);
+    job_result();
+}
+
 /* ---- synchronous copies that return before they are done */
 
 static void test_copied(enum memory kind)
@@ -340,6 +391,8 @@ int main(void)
     test_read_before();
     test_own_window();
     test_rows();
+    test_others(false);
+    test_others(true);
     test_copied(MEMORY_DEVICE);
     test_copied(MEMORY_POOL);
     test_copied(MEMORY_VMM);

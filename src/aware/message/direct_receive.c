@@ -155,11 +155,9 @@ bool direct_has_come(const struct staged *staged)
 bool direct_is_ready(const struct staged *staged)
 {
     struct direct_message message;
-    char *start;
 
     return find_message(staged, &message, direct_peer_now) &&
-           (!staged->staged || !typed_is_contiguous(&message.typed, &start) ||
-            !direct_must_wait(start));
+           (!staged->staged || !direct_must_wait(typed_first(&message.typed)));
 }
 
 /* ---- the data */

@@ -3,6 +3,7 @@
 
 #include "aware/base/handlers.h"
 #include "aware/base/next.h"
+#include "aware/message/direct_memory.h"
 #include "aware/message/direct_receive.h"
 #include "aware/message/progress.h"
 #include "aware/request/staged_request.h"
@@ -26,9 +27,9 @@ static bool is_complete(struct staged_request *request, MPI_Status *status)
 #define MISSES 4 /* requests that are asked for in vain: MPI makes progress each time */
 #define BATCH 16
 
-/* The first one with a direct message, that is not to wait for the legacy stream; idle: nothing is. The
- * lock is held. */
-static struct staged_request *find_pullable(bool idle)
+/* The first one with a direct message whose copy need not wait for the legacy stream: the application may have
+ * come for something else, which that stream waits for. The lock is held. */
+static struct staged_request *find_pullable(void)
 {
     int misses = 0;
 
@@ -42,19 +43,19 @@ static struct staged_request *find_pullable(bool idle)
             misses++;
         else if (!direct_has_come(buffer_of_message(request)))
             request->ordinary = true;
-        else if (idle || direct_is_ready(buffer_of_message(request)))
+        else if (direct_is_ready(buffer_of_message(request)))
             return request;
     }
     return NULL;
 }
 
 /* It leaves the list when this thread is done with it, at the earliest. */
-static struct staged_request *claim_pullable(bool idle)
+static struct staged_request *claim_pullable(void)
 {
     struct staged_request *request;
 
     pthread_mutex_lock(&requests_lock);
-    request = find_pullable(idle);
+    request = find_pullable();
     if (request)
         request->pulling = true;
     pthread_mutex_unlock(&requests_lock);
@@ -80,11 +81,13 @@ static bool pull(void)
 
     if (!is_pullable())
         return false;
-    while (n < BATCH && (requests[n] = claim_pullable(n > 0)))
+    direct_look_begin();
+    while (n < BATCH && (requests[n] = claim_pullable()))
         if (direct_message_start(&messages[n], buffer_of_message(requests[n])))
             n++;
         else
             unclaim(requests[n], false);
+    direct_look_end();
     for (int i = 0; i < n; i++) {
         requests[i]->error = direct_message_end(&messages[i]);
         requests[i]->direct = messages[i].nbytes;
