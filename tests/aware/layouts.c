@@ -278,6 +278,80 @@ static void pairs(void)
     result("pairs of a double and an int");
 }
 
+/* A member without data lies anywhere, outside of the buffer's memory too, and so does a block of such a type. */
+static void empty_members(void)
+{
+    static const MPI_Aint far[] = {-4096, 8 * N, (MPI_Aint)1 << 50};
+    MPI_Datatype nothing, type;
+
+    MPI_Type_contiguous(0, MPI_DOUBLE, &nothing);
+    nothing = committed(nothing);
+    for (int i = 0; i < 3; i++) {
+        MPI_Datatype types[] = {nothing, MPI_DOUBLE, nothing}, of_two[] = {MPI_DOUBLE, nothing};
+        int lengths[] = {1, 3, 2}, counts[] = {3, 1}, one[] = {1, 1};
+        MPI_Aint places[] = {far[i], 0, -far[i]}, blocks[] = {0, far[i]};
+        MPI_Comm pair;
+
+        MPI_Type_create_struct(3, lengths, places, types, &type);
+        type = committed(type);
+        fill();
+        MPI_Sendrecv(out, 1, type, to, 0, in, 1, type, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        device_read(host, in, sizeof host);
+        for (int k = 0; k < 4; k++)
+            want(k, k < 3 ? theirs(k) : -1);
+        MPI_Bcast(out, 1, type, 0, MPI_COMM_WORLD);
+        MPI_Type_free(&type);
+
+        /* To and from two neighbours, of which one has data. */
+        fill();
+        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, (int[]){from, from}, one, 2,
+                                       (int[]){to, to}, one, MPI_INFO_NULL, 0, &pair);
+        MPI_Neighbor_alltoallw(out, counts, blocks, of_two, in, counts, blocks, of_two, pair);
+        device_read(host, in, sizeof host);
+        for (int k = 0; k < 4; k++)
+            want(k, k < 3 ? theirs(k) : -1);
+        MPI_Comm_free(&pair);
+    }
+    MPI_Type_free(&nothing);
+    result("members and blocks without data, which lie anywhere");
+}
+
+/* More than MPICH's functions for lists have room for at once, and no statuses. */
+static void many_requests(void)
+{
+    enum { MANY = 130, LARGE = N / 2 };
+    static double words[MANY];
+    MPI_Request requests[MANY], late;
+
+    fill();
+    for (int i = 0; i < MANY; i++)
+        words[i] = rank;
+    MPI_Irecv(in, LARGE, MPI_DOUBLE, from, 1, MPI_COMM_WORLD, &late);
+    MPI_Isend(out, LARGE, MPI_DOUBLE, to, 2, MPI_COMM_WORLD, &requests[0]);
+    for (int i = 1; i < MANY; i++)
+        MPI_Isend(&words[i], 1, MPI_DOUBLE, to, 3, MPI_COMM_WORLD, &requests[i]);
+    for (int i = 1; i < MANY; i++)
+        MPI_Recv(&host[i], 1, MPI_DOUBLE, from, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int i = 1; i < MANY; i++)
+        want(i, from);
+    if (rank % 2) {
+        MPI_Recv(in + LARGE, LARGE, MPI_DOUBLE, from, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE);
+    } else {
+        MPI_Request theirs_first;
+
+        MPI_Irecv(in + LARGE, LARGE, MPI_DOUBLE, from, 2, MPI_COMM_WORLD, &theirs_first);
+        MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE);
+        MPI_Wait(&theirs_first, MPI_STATUS_IGNORE);
+    }
+    MPI_Send(out, LARGE, MPI_DOUBLE, to, 1, MPI_COMM_WORLD);
+    MPI_Wait(&late, MPI_STATUS_IGNORE);
+    device_read(host, in, sizeof host);
+    for (int i = 0; i < N; i++)
+        want(i, theirs(i % LARGE));
+    result("130 requests completed at once without statuses");
+}
+
 #if MPI_VERSION >= 4
 /* The same elements, three of each ten, a hundred times. */
 static void large_counts(void)
@@ -333,6 +407,8 @@ int main(int argc, char **argv)
     gather_mixed();
     from_the_end();
     pairs();
+    empty_members();
+    many_requests();
 #if MPI_VERSION >= 4
     large_counts();
 #endif

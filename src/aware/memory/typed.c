@@ -28,14 +28,14 @@ bool typed_is_on_gpu(const struct typed *typed)
 
 char *typed_first(const struct typed *typed)
 {
-    MPI_Count lb, extent, true_lb, true_extent, steps;
+    MPI_Count lb, extent, low, high, steps;
 
     if (type_is_basic(typed->type))
         return typed->at;
     PMPI_Type_get_extent_x(typed->type, &lb, &extent);
-    PMPI_Type_get_true_extent_x(typed->type, &true_lb, &true_extent);
+    typed_shape_bounds(typed->type, &low, &high);
     steps = (typed->count - 1) * extent;
-    return address_at(typed->at, (MPI_Aint)(true_lb + (steps < 0 ? steps : 0)));
+    return address_at(typed->at, (MPI_Aint)(low + (steps < 0 ? steps : 0)));
 }
 
 /* false: of none of its bytes, too. */

@@ -66,6 +66,29 @@ static MPI_Count count_copies(const struct type_parts *parts)
     return ncopies;
 }
 
+static void find_bounds(struct typed_shape *shape)
+{
+    const struct strided_buffer *layout = &shape->regular.layout;
+    const struct type_block *blocks = shape->parts.blocks;
+
+    if (shape->is_regular && shape->regular.nbytes > 0) {
+        shape->low = (MPI_Count)(int64_t)layout->address;
+        shape->high = shape->low + (MPI_Count)layout->run;
+        for (int i = 0; i < 3; i++) {
+            const MPI_Count steps = (MPI_Count)layout->stride[i] *
+                                    (layout->count[i] - (MPI_Count)1);
+
+            *(steps < 0 ? &shape->low : &shape->high) += steps;
+        }
+    }
+    for (int i = 0; !shape->is_regular && i < shape->parts.nblocks; i++) {
+        const MPI_Count end = blocks[i].at + (MPI_Count)blocks[i].nbytes;
+
+        shape->low = i == 0 || blocks[i].at < shape->low ? blocks[i].at : shape->low;
+        shape->high = i == 0 || end > shape->high ? end : shape->high;
+    }
+}
+
 static struct typed_shape *make(MPI_Datatype type)
 {
     struct typed_shape *shape = calloc(1, sizeof *shape);
@@ -81,6 +104,7 @@ static struct typed_shape *make(MPI_Datatype type)
     }
     fit(&shape->parts);
     shape->ncopies = count_copies(&shape->parts);
+    find_bounds(shape);
     PMPI_Type_get_extent_x(type, &lb, &shape->extent);
     return shape;
 }
@@ -125,6 +149,20 @@ const struct typed_shape *typed_shape_take(MPI_Datatype type)
     if (shape && type_may_be_freed(type))
         keep(type, shape);
     return shape;
+}
+
+void typed_shape_bounds(MPI_Datatype type, MPI_Count *low, MPI_Count *high)
+{
+    const struct typed_shape *shape = typed_shape_take(type);
+
+    if (shape) {
+        *low = shape->low;
+        *high = shape->high;
+    } else {
+        PMPI_Type_get_true_extent_x(type, low, high);
+        *high += *low;
+    }
+    typed_shape_give(shape);
 }
 
 /* MPI_Type_dup would call the application's functions that copy attributes. */

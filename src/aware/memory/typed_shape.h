@@ -20,6 +20,7 @@ struct typed_shape {
     struct type_parts parts;
     MPI_Count ncopies; /* of two dimensions, that parts take */
     MPI_Count extent;
+    MPI_Count low, high; /* of its data, in bytes from the buffer's address; equal: it has none */
     struct typed_table *tables; /* of parts */
 };
 
@@ -28,6 +29,9 @@ struct typed_shape {
 const struct typed_shape *typed_shape_take(MPI_Datatype type);
 /* NULL does nothing. */
 void typed_shape_give(const struct typed_shape *shape);
+/* Where the data of one element lie, in bytes from the buffer's address; *low and *high are equal where there are
+ * none. MPI's true extent may also hold members without data, wherever they are (MPICH). */
+void typed_shape_bounds(MPI_Datatype type, MPI_Count *low, MPI_Count *high);
 /* A new type with the same elements, which what is kept with that one is for, too. */
 MPI_Datatype typed_shape_same(MPI_Datatype type);
 

@@ -19,16 +19,16 @@ MPI_Count staged_bytes_of(const struct staged_part *part)
 
 struct staged_span staged_span_of(const struct staged_part *part)
 {
-    MPI_Count lb, extent, true_lb, true_extent, steps;
+    MPI_Count lb, extent, low, high, steps;
     struct staged_span span;
 
     if (part->count == 0 || staged_bytes_of(part) == 0) /* a type without data may have an extent */
         return (struct staged_span){part->displacement, part->displacement};
     PMPI_Type_get_extent_x(part->type, &lb, &extent);
-    PMPI_Type_get_true_extent_x(part->type, &true_lb, &true_extent);
+    typed_shape_bounds(part->type, &low, &high);
     steps = (part->count - 1) * extent; /* which may be negative */
-    span.low = part->displacement + true_lb + (steps < 0 ? steps : 0);
-    span.high = part->displacement + true_lb + (steps > 0 ? steps : 0) + true_extent;
+    span.low = part->displacement + low + (steps < 0 ? steps : 0);
+    span.high = part->displacement + high + (steps > 0 ? steps : 0);
     return span;
 }
 
@@ -168,7 +168,7 @@ static int allocate(struct staged *staged)
     for (int i = 0; i < staged->nparts; i++) {
         const struct staged_span span = staged_span_of(&staged->parts[i]);
 
-        if (staged->parts[i].count == 0)
+        if (span.low == span.high) /* its place may be anywhere */
             continue;
         if (all.low == all.high)
             all = span;

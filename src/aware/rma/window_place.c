@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "aware/memory/typed_shape.h"
 #include "aware/message/direct_ask.h"
 #include "mpi/datatype/type_flatten.h"
 
@@ -16,13 +17,12 @@ static uint64_t address_of(const struct window *window, const struct window_ther
 
 bool place_span(const struct window_there *there, MPI_Count *low, MPI_Count *high)
 {
-    MPI_Count lb, extent, true_lb, true_extent, steps;
+    MPI_Count lb, extent, steps;
 
     PMPI_Type_get_extent_x(there->type, &lb, &extent);
-    PMPI_Type_get_true_extent_x(there->type, &true_lb, &true_extent);
+    typed_shape_bounds(there->type, low, high);
     steps = (there->count - 1) * extent;
-    *low = true_lb + (steps < 0 ? steps : 0);
-    *high = true_lb + (steps > 0 ? steps : 0) + true_extent;
+    *(steps < 0 ? low : high) += steps;
     return there->count > 0 && *high > *low;
 }
 
