@@ -8,6 +8,8 @@ program=$top_builddir/tests/aware/threads
 for setting in simulated GPU; do
     on "$setting" 2 threads
     on "$setting" 2 reductions
+    on "$setting" 2 looks
+    on "$setting" 2 locked
 done
 # A GPU and a NCCL for each rank, whose reductions of a rank come one after the other.
 if [ -z "$SANITIZED" ] && [ -n "${MPICC-}" ]; then

@@ -47,7 +47,7 @@ static bool look_begin(struct looked *looked, int n, const MPI_Request *requests
     looked->handles = n > SEVERAL_FEW ? malloc((size_t)n * sizeof *requests) : looked->few;
     if (looked->handles)
         memcpy(looked->handles, requests, (size_t)n * sizeof *requests);
-    if (!several_begin(&looked->several, looked->handles ? n : 0, looked->handles, statuses) ||
+    if (!several_look(&looked->several, looked->handles ? n : 0, looked->handles, statuses) ||
         !looked->handles)
         return false;
     see_persistent(&looked->several);

@@ -72,7 +72,7 @@ AWARE_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Stat
     int result;
 
     progress_step();
-    several_begin(&several, 1, &request, status);
+    several_look(&several, 1, &request, status);
     *flag = 0;
     result = BEHIND(MPI_Request_get_status, request, flag, status_for(&several, status));
     if (*flag)

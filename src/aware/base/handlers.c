@@ -9,7 +9,6 @@
 
 static struct stand_ins given_functions = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-__thread pthread_mutex_t *handler_unlocks;
 static __thread bool is_quiet;
 
 int handler_status_quietly(MPI_Request request, int *flag, MPI_Status *status)
@@ -23,25 +22,22 @@ int handler_status_quietly(MPI_Request request, int *flag, MPI_Status *status)
     return result;
 }
 
-struct handlers_state handlers_suspend(void)
+bool handlers_suspend(void)
 {
-    const struct handlers_state state = {is_quiet, handler_unlocks};
+    const bool was_quiet = is_quiet;
 
     is_quiet = false;
-    handler_unlocks = NULL;
-    return state;
+    return was_quiet;
 }
 
-void handlers_resume(struct handlers_state state)
+void handlers_resume(bool was_quiet)
 {
-    is_quiet = state.was_quiet;
-    handler_unlocks = state.held;
+    is_quiet = was_quiet;
 }
 
 static void call(int slot, void *handle, int *code, va_list more)
 {
     const bool was_behind = is_behind;
-    pthread_mutex_t *const held = handler_unlocks;
     struct undo *begun;
     void *first = va_arg(more, void *), *second = va_arg(more, void *);
 
@@ -49,14 +45,8 @@ static void call(int slot, void *handle, int *code, va_list more)
         return;
     begun = undo_hide();
     is_behind = false;
-    handler_unlocks = NULL;
-    if (held)
-        pthread_mutex_unlock(held);
     undo_run(begun, *code);
     ((handler *)given_functions.given[slot])(handle, code, first, second);
-    if (held)
-        pthread_mutex_lock(held);
-    handler_unlocks = held;
     undo_show(begun);
     is_behind = was_behind;
 }

@@ -6,7 +6,6 @@
 #define GPUBIND_AWARE_HANDLERS_H
 
 #include <mpi.h>
-#include <pthread.h>
 #include <stdbool.h>
 
 /* A handle's address, an error code, and what the MPI adds: Open MPI a text and NULL, MPICH a number. */
@@ -15,19 +14,12 @@ typedef void handler(void *handle, int *code, ...);
 /* For MPI, always the same one; the given one itself where the application has very many. */
 handler *handler_stand_in(handler *given);
 
-/* PMPI_Request_get_status for this library's own sake, perhaps with locks: no handler is called for an error, as the
+/* PMPI_Request_get_status for this library's own sake: no handler is called for an error, as the
  * application's own calls find it again. */
 int handler_status_quietly(MPI_Request request, int *flag, MPI_Status *status);
 
 /* Around a function of the application that MPI calls: its handlers are called there. What handlers_resume gets. */
-struct handlers_state {
-    bool was_quiet;
-    pthread_mutex_t *held;
-};
-struct handlers_state handlers_suspend(void);
-void handlers_resume(struct handlers_state state);
-
-/* A lock of this library's that the thread holds in a function of MPI: it has it not while a handler runs. */
-extern __thread pthread_mutex_t *handler_unlocks __attribute__((tls_model("initial-exec")));
+bool handlers_suspend(void);
+void handlers_resume(bool was_quiet);
 
 #endif

@@ -243,11 +243,15 @@ int direct_send_later(struct direct_send *send, MPI_Request descriptor, MPI_Requ
     struct outgoing *out = (struct outgoing *)send;
     const int result = CALL_MPI(PMPI_Grequest_start(query, free_request, cancel, NULL, request));
 
+    if (result != MPI_SUCCESS) { /* its receiver has been told of it */
+        outgoing_buffer(out, DIRECT_READY);
+        return result;
+    }
     out->descriptor = descriptor;
     out->request = *request;
     atomic_fetch_add(&npending, 1);
     atomic_thread_fence(memory_order_release);
-    out->generalized = result == MPI_SUCCESS;
+    out->generalized = true;
     return result;
 }
 
@@ -268,38 +272,49 @@ static bool is_descriptor_gone(struct outgoing *out)
     return gone;
 }
 
-/* Of what is done with requests of direct_send_later. */
-static pthread_mutex_t polling = PTHREAD_MUTEX_INITIALIZER;
+/* Of the requests of direct_send_later. Not while MPI makes progress, in which functions of the application may wait for
+ * another of its threads, and that one for this lock. */
+static pthread_mutex_t generalized_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void direct_send_freed(MPI_Request request)
 {
     if (direct_sends_pending() == 0)
         return;
-    pthread_mutex_lock(&polling);
+    pthread_mutex_lock(&generalized_lock);
     for (int i = 0; i < DIRECT_SLOTS; i++)
         if (outgoing[i].generalized && outgoing[i].request == request &&
             outgoing[i].slot->nbytes < EAGER)
             outgoing_buffer(&outgoing[i], DIRECT_READY);
-    pthread_mutex_unlock(&polling);
+    pthread_mutex_unlock(&generalized_lock);
+}
+
+static MPI_Request complete_generalized(struct outgoing *out)
+{
+    MPI_Request request;
+
+    pthread_mutex_lock(&generalized_lock);
+    request = out->request;
+    out->generalized = false;
+    complete(out);
+    pthread_mutex_unlock(&generalized_lock);
+    return request;
 }
 
 void direct_sends_poll(void)
 {
-    if (direct_sends_pending() == 0 || pthread_mutex_trylock(&polling) != 0)
+    static atomic_flag polled = ATOMIC_FLAG_INIT; /* by one thread at a time */
+
+    if (direct_sends_pending() == 0 || atomic_flag_test_and_set(&polled))
         return;
     for (int i = 0; i < DIRECT_SLOTS; i++) {
         struct outgoing *out = &outgoing[i];
-        MPI_Request request;
 
         if (!out->generalized || !is_over(out) || !is_descriptor_gone(out))
             continue;
-        request = out->request;
-        out->generalized = false;
-        complete(out);
-        PMPI_Grequest_complete(request);
+        PMPI_Grequest_complete(complete_generalized(out));
         atomic_fetch_sub(&npending, 1);
     }
-    pthread_mutex_unlock(&polling);
+    atomic_flag_clear(&polled);
 }
 
 void direct_send_plain(MPI_Count count, MPI_Datatype type)

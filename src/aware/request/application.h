@@ -8,7 +8,7 @@
 
 /* Around such a function: what it calls is handled as if it was not MPI that calls it. */
 struct application {
-    struct handlers_state handlers;
+    bool handlers; /* they were quiet */
     struct undo *begun;
     int looks;
     bool was_behind;

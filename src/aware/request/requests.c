@@ -43,12 +43,12 @@ static bool is_empty(void)
     return atomic_load_explicit(&nrequests, memory_order_relaxed) == 0 || is_behind;
 }
 
-/* Waits for the thread that is in requests_pull.c with it. The lock is held. */
+/* Waits for the thread that looks at it. The lock is held. */
 static struct staged_request *find_settled(MPI_Request handle)
 {
     struct staged_request *request;
 
-    while ((request = find(handle)) && request->pulling) {
+    while ((request = find(handle)) && request->busy) {
         pthread_mutex_unlock(&requests_lock);
         sched_yield();
         pthread_mutex_lock(&requests_lock);
@@ -329,30 +329,56 @@ bool requests_add_creation(MPI_Request handle, MPI_Comm comm)
     return true;
 }
 
-/* A one-sided one that MPI has completed, and nobody has written. The lock is held. */
-static struct staged_request *find_synchronised(MPI_Status *status)
+bool request_is_over(struct staged_request *request, MPI_Status *status)
 {
     int over = 0;
 
-    for (int i = 0; i < TABLE; i++)
-        for (struct staged_request *request = table[i].first; request; request = request->next) {
-            if (!is_one_sided(request) || request->written || request->pulling)
-                continue;
-            handler_status_quietly(request->request, &over, status);
-            if (over)
-                return request;
-        }
-    return NULL;
+    request->busy = true;
+    pthread_mutex_unlock(&requests_lock);
+    handler_status_quietly(request->request, &over, status);
+    pthread_mutex_lock(&requests_lock);
+    request->busy = over;
+    return over;
 }
 
+bool requests_claim(MPI_Request handle, struct staged_request **request)
+{
+    bool free = true;
+
+    *request = NULL;
+    if (is_empty())
+        return true;
+    pthread_mutex_lock(&requests_lock);
+    *request = find(handle);
+    if (*request) {
+        free = !(*request)->busy;
+        (*request)->busy = true;
+    }
+    pthread_mutex_unlock(&requests_lock);
+    return free;
+}
+
+void requests_release(struct staged_request *request)
+{
+    if (!request)
+        return;
+    pthread_mutex_lock(&requests_lock);
+    request->busy = false;
+    pthread_mutex_unlock(&requests_lock);
+}
+
+/* A one-sided one that MPI has completed, and nobody has written. It is busy then. */
 static struct staged_request *claim_synchronised(MPI_Status *status)
 {
-    struct staged_request *request;
+    struct staged_request *request = NULL;
 
     pthread_mutex_lock(&requests_lock);
-    request = find_synchronised(status);
-    if (request)
-        request->pulling = true;
+    for (int i = 0; i < TABLE && !request; i++) {
+        request = table[i].first;
+        while (request && (!is_one_sided(request) || request->written || request->busy ||
+                           !request_is_over(request, status)))
+            request = request->next;
+    }
     pthread_mutex_unlock(&requests_lock);
     return request;
 }
@@ -369,9 +395,7 @@ int requests_synchronised(void)
         const int error = request_write(request, &status);
 
         result = result == MPI_SUCCESS ? error : result;
-        pthread_mutex_lock(&requests_lock);
-        request->pulling = false;
-        pthread_mutex_unlock(&requests_lock);
+        requests_release(request);
     }
     return result;
 }

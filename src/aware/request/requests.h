@@ -20,6 +20,10 @@ const struct staged *requests_partitions(MPI_Request request, MPI_Comm *comm);
 /* NULL: neither. Otherwise it is taken out of the table, before MPI may complete the request: MPI gives its
  * handle to the next one, perhaps another thread's, at once. Then one of those below is called. */
 struct staged_request *requests_take(MPI_Request request);
+/* The same without taking it out of the table, to look at it: others wait until requests_release. NULL: it is in no
+ * table. false: another thread has it, ask again. */
+bool requests_claim(MPI_Request handle, struct staged_request **request);
+void requests_release(struct staged_request *request);
 /* It is not complete. */
 void requests_put_back(struct staged_request *request);
 /* The communicator of its call; MPI_COMM_SELF: request is NULL. */
@@ -30,7 +34,7 @@ bool requests_is_persistent(const struct staged_request *request);
  * MPI_REQUEST_NULL unless it is persistent. The status of a direct message gets its length. NULL does
  * nothing. */
 int requests_complete(struct staged_request *request, MPI_Request handle, MPI_Status *status);
-/* The same after MPI_Request_get_status. It stays taken. */
+/* The same after MPI_Request_get_status. It stays claimed. */
 int requests_see_complete(struct staged_request *request, MPI_Status *status);
 /* A persistent request, taken, is about to be started, and then has been (started), or not; handle: Open MPI
  * may have changed it, while it still sends what was buffered. NULL does nothing. */

@@ -33,45 +33,42 @@ bool requests_free(struct staged_request *request)
     return false;
 }
 
-/* Whether the request is complete or has failed; then it is freed. The lock is held, but for an error handler of
- * the application, which need not return. */
+/* Whether the request is complete or has failed; then it is freed. */
 static bool is_over(MPI_Request *request, bool wait, MPI_Status *status)
 {
     int over = 1, result;
 
-    handler_unlocks = &requests_lock;
     is_behind = true; /* PMPI_Test is ours, too */
     result = wait ? PMPI_Wait(request, status) : PMPI_Test(request, &over, status);
     if ((result != MPI_SUCCESS || over) && *request != MPI_REQUEST_NULL)
         PMPI_Request_free(request); /* a persistent one, inactive now */
     is_behind = false;
-    handler_unlocks = NULL;
     return result != MPI_SUCCESS || over;
+}
+
+static struct staged_request *next_freed(void)
+{
+    struct staged_request *request;
+
+    pthread_mutex_lock(&requests_lock);
+    request = QUEUE_POP(&freed, next);
+    pthread_mutex_unlock(&requests_lock);
+    return request;
 }
 
 void requests_sweep(bool wait)
 {
     struct staged_request *request;
-    int n;
-    QUEUE_OF(struct staged_request) over = {0};
 
     if (atomic_load_explicit(&nfreed, memory_order_relaxed) == 0 || is_behind || is_in_operation)
         return;
-    pthread_mutex_lock(&requests_lock);
-    n = atomic_load(&nfreed);
-    /* The list may change while a handler runs. */
-    while (n-- > 0 && (request = QUEUE_POP(&freed, next))) {
-        if (is_over(&request->request, wait, &request->status)) {
-            atomic_fetch_sub(&nfreed, 1);
-            QUEUE_PUSH(&over, request, next);
-        } else {
-            QUEUE_PUSH(&freed, request, next);
+    /* Without the lock: MPI calls functions of the application, and libgpubind, which may copy, calls MPI. */
+    for (int n = atomic_load(&nfreed); n > 0 && (request = next_freed()); n--) {
+        atomic_fetch_sub(&nfreed, 1);
+        if (!is_over(&request->request, wait, &request->status)) {
+            leave_to_sweep(request);
+            continue;
         }
-    }
-    pthread_mutex_unlock(&requests_lock);
-    /* Without the lock: libgpubind, which may copy, calls functions of MPI. */
-    while ((request = over.first)) {
-        over.first = request->next;
         request_write(request, &request->status);
         request_end(request);
     }

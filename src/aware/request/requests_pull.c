@@ -16,48 +16,34 @@ static bool is_pullable(void)
     return atomic_load_explicit(&nexpecting, memory_order_relaxed) > 0 && !is_behind;
 }
 
-static bool is_complete(struct staged_request *request, MPI_Status *status)
-{
-    int complete = 0;
-
-    handler_status_quietly(request->request, &complete, status);
-    return complete;
-}
-
 #define MISSES 4 /* requests that are asked for in vain: MPI makes progress each time */
 #define BATCH 16
 
 /* The first one with a direct message whose copy need not wait for the legacy stream: the application may have
- * come for something else, which that stream waits for. The lock is held. */
-static struct staged_request *find_pullable(void)
-{
-    int misses = 0;
-
-    for (struct staged_request *request = expecting; request && misses < MISSES;
-         request = request->after) {
-        MPI_Status status = {0};
-
-        if (!request->active || request->written || request->ordinary || request->pulling)
-            continue;
-        if (!is_complete(request, &status))
-            misses++;
-        else if (!direct_has_come(buffer_of_message(request)))
-            request->ordinary = true;
-        else if (direct_is_ready(buffer_of_message(request)))
-            return request;
-    }
-    return NULL;
-}
-
-/* It leaves the list when this thread is done with it, at the earliest. */
+ * come for something else, which that stream waits for. It leaves the list when this thread is done with it, at the
+ * earliest. */
 static struct staged_request *claim_pullable(void)
 {
     struct staged_request *request;
+    int misses = 0;
 
     pthread_mutex_lock(&requests_lock);
-    request = find_pullable();
-    if (request)
-        request->pulling = true;
+    for (request = expecting; request && misses < MISSES; request = request->after) {
+        MPI_Status status = {0};
+
+        if (!request->active || request->written || request->ordinary || request->busy)
+            continue;
+        if (!request_is_over(request, &status)) {
+            misses++;
+            continue;
+        }
+        request->ordinary = !direct_has_come(buffer_of_message(request));
+        if (!request->ordinary && direct_is_ready(buffer_of_message(request)))
+            break;
+        request->busy = false;
+    }
+    if (misses == MISSES)
+        request = NULL;
     pthread_mutex_unlock(&requests_lock);
     return request;
 }
@@ -67,7 +53,7 @@ static void unclaim(struct staged_request *request, bool written)
     pthread_mutex_lock(&requests_lock);
     request->written = written;
     request->ordinary = !written;
-    request->pulling = false;
+    request->busy = false;
     pthread_mutex_unlock(&requests_lock);
 }
 

@@ -1,5 +1,6 @@
 #include "aware/request/several.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 #include "aware/base/handlers.h"
@@ -34,6 +35,10 @@ static void put_back(struct several *several)
             continue;
         several->staged[i] = NULL;
         persistent_restore(request, &several->requests[i]);
+        if (several->looks) {
+            requests_release(request);
+            continue;
+        }
         /* After an error Open MPI frees others of the list that have failed, too. */
         if (several->requests[i] == MPI_REQUEST_NULL && !request->persistent)
             request_end(request);
@@ -201,7 +206,8 @@ static void undo(void *what, int code)
     put_back(several);
 }
 
-bool several_begin(struct several *several, int n, MPI_Request *requests, MPI_Status *statuses)
+/* false: out of memory. */
+static bool prepare(struct several *several, int n, MPI_Request *requests, MPI_Status *statuses)
 {
     const bool many = n > SEVERAL_FEW;
 
@@ -209,18 +215,46 @@ bool several_begin(struct several *several, int n, MPI_Request *requests, MPI_St
     several->ends = SEVERAL_NONE_END;
     undo_begin(&several->undo, undo, several);
     several->requests = requests;
-    several->failed = false;
+    several->looks = several->failed = false;
     several->staged = many ? malloc((size_t)n * sizeof(void *)) : several->few;
     several->own = many && statuses == MPI_STATUSES_IGNORE ? malloc((size_t)n * sizeof *statuses)
                                                            : several->few_statuses;
     several->statuses = statuses == MPI_STATUSES_IGNORE ? several->own : statuses;
-    if (!several->staged || !several->own)
-        return false;
-    for (int i = 0; i < n; i++) {
-        several->staged[i] = requests_take(requests[i]);
+    return several->staged && several->own;
+}
+
+static void have(struct several *several, int n, MPI_Request *requests)
+{
+    for (int i = 0; i < n; i++)
         persistent_stand_in(several->staged[i], &requests[i]);
-    }
     several->n = n;
+}
+
+bool several_begin(struct several *several, int n, MPI_Request *requests, MPI_Status *statuses)
+{
+    if (!prepare(several, n, requests, statuses))
+        return false;
+    for (int i = 0; i < n; i++)
+        several->staged[i] = requests_take(requests[i]);
+    have(several, n, requests);
+    return true;
+}
+
+bool several_look(struct several *several, int n, MPI_Request *requests, MPI_Status *statuses)
+{
+    if (!prepare(several, n, requests, statuses))
+        return false;
+    several->looks = true;
+    for (int i = 0; i < n;) {
+        if (requests_claim(requests[i], &several->staged[i])) {
+            i++;
+            continue;
+        }
+        while (i > 0) /* the thread that has this one may wait for one of those */
+            requests_release(several->staged[--i]);
+        sched_yield();
+    }
+    have(several, n, requests);
     return true;
 }
 

@@ -14,6 +14,7 @@ struct several {
     struct staged_request *few[SEVERAL_FEW], **staged;
     MPI_Status few_statuses[SEVERAL_FEW], *own, *statuses;
     MPI_Request *requests;
+    bool looks;    /* they are claimed, and stay in the table */
     bool failed;   /* a request has, by an error of this library */
     MPI_Comm comm; /* of the first one */
     /* What MPI says before it calls an error handler. */
@@ -27,6 +28,8 @@ bool requests_have_any(int n, const MPI_Request *requests);
 /* Takes them; handles of those that others stand in for are replaced (persistent.h). false: out of memory. In any
  * case several_end is to be called. */
 bool several_begin(struct several *several, int n, MPI_Request *requests, MPI_Status *statuses);
+/* The same for calls that complete none, so that several threads may make them for one request: each has it in turn. */
+bool several_look(struct several *several, int n, MPI_Request *requests, MPI_Status *statuses);
 /* MPI is to be called, which completes all of them; or *nended ones, the first being which[0]; or *which. */
 void several_ends_all(struct several *several);
 void several_ends_some(struct several *several, const int *nended, const int *which);

@@ -28,17 +28,17 @@ struct staged_request {
     int dest, tag;
     struct direct_send *direct_send; /* that it was prepared for */
     MPI_Request
-        standing_in;   /* for request, since a start that goes directly; or MPI_REQUEST_NULL */
-    bool active;       /* started and not complete */
-    bool written;      /* its buffers are, although it is still there */
-    bool pulling;      /* a thread is in requests_pull.c with it */
+        standing_in; /* for request, since a start that goes directly; or MPI_REQUEST_NULL */
+    bool active;     /* started and not complete */
+    bool written;    /* its buffers are, although it is still there */
+    bool busy; /* a thread looks at it or writes it, without the lock; others wait until it has */
     bool ordinary;     /* complete, and no direct message */
     MPI_Count direct;  /* bytes of the direct message that was written; -1: none was */
     int error;         /* of writing it */
     MPI_Status status; /* of one that was freed, when it is complete */
 };
 
-/* Of the table, the lists, and of each request active, written, ordinary and pulling. */
+/* Of the table, the lists, and of each request active, written, ordinary and busy. */
 extern pthread_mutex_t requests_lock;
 
 /* The last buffer is what a message is received in. */
@@ -47,6 +47,9 @@ static inline struct staged *buffer_of_message(struct staged_request *request)
     return &request->buffers[request->n - 1];
 }
 
+/* Asks MPI, with the lock released meanwhile: MPI makes progress, in which functions of the application may wait for
+ * another of its threads. It is in the table, where it stays, and not busy. true: it is busy now, this thread's. */
+bool request_is_over(struct staged_request *request, MPI_Status *status);
 /* MPI has completed it with that status: copies what has come. An MPI error class. */
 int request_write(struct staged_request *request, MPI_Status *status);
 /* It is in no list any more. */
