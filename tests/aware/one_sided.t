@@ -29,6 +29,7 @@ for setting in simulated 'no IPC' kernels 'host path' GPU; do
     on "$setting" 2 'habits'
 done
 on simulated 1 'habits'
+on simulated 3 'habits'
 OMPI_MCA_osc=sm on simulated 2 'habits'
 
 # Over MPICH, beside the MPI that was configured.

@@ -153,6 +153,60 @@ static void get(bool ours, bool theirs, char *gpu, int *host)
                     : "MPI_Rget");
 }
 
+/* ---- locks of which one waits for another rank */
+
+static void meet(int other)
+{
+    MPI_Sendrecv(NULL, 0, MPI_INT, other, 1, NULL, 0, MPI_INT, other, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+}
+
+/* Rank 0 keeps its shared lock until rank 2 has one, and rank 1 waits for the exclusive one meanwhile. */
+static void shared_locks(void *gpu)
+{
+    MPI_Win win;
+
+    MPI_Win_create(gpu, N, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    if (rank == 0)
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1)
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+    if (rank == 2) {
+        usleep(100000); /* rank 1 waits by then */
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+    }
+    if (rank == 0 || rank == 2)
+        meet(2 - rank);
+    if (rank < 3)
+        MPI_Win_unlock(0, win);
+    MPI_Win_free(&win);
+    result("a shared lock while another rank waits for an exclusive one");
+}
+
+/* Rank 1 has one rank's window exclusively, and then another's, which rank 0 would have with it. */
+static void all_locks(void *gpu)
+{
+    MPI_Win win;
+
+    MPI_Win_create(gpu, N, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    if (rank == 1)
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        MPI_Win_lock_all(0, win);
+        MPI_Win_unlock_all(win);
+    }
+    if (rank == 1) {
+        usleep(100000); /* rank 0 waits by then */
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+        MPI_Win_unlock(0, win);
+        MPI_Win_unlock(1, win);
+    }
+    MPI_Win_free(&win);
+    result("MPI_Win_lock_all beside one who takes lock after lock");
+}
+
 int main(int argc, char **argv)
 {
     char *gpu, *large;
@@ -170,6 +224,10 @@ int main(int argc, char **argv)
     for (enum look how = 0; size > 1 && how < LOOKS; how++)
         if (how != REQUEST || !getenv("GPUBIND_PATH"))
             flag(how, gpu, large);
+    if (size > 2)
+        shared_locks(gpu);
+    if (size > 1)
+        all_locks(gpu);
     for (int i = 0; i < 4; i++)
         get(i & 1, i & 2, gpu, host);
     device_free(gpu);

@@ -132,28 +132,39 @@ static bool try_exclusive(struct window_share *share)
     return atomic_compare_exchange_strong(&share->lock, &(uint32_t){0}, WINDOW_WRITER);
 }
 
-static bool try_shared(struct window_share *share)
+/* So often a shared lock gives way to those who wait for an exclusive one; not for ever, as these may wait for
+ * one who has a shared lock, and waits for this rank. */
+#define GIVES_WAY 1000
+
+static bool try_shared(struct window_share *share, unsigned spins)
 {
     uint32_t now = atomic_load(&share->lock);
 
-    return now != WINDOW_WRITER && atomic_load(&share->writers) == 0 &&
+    return now != WINDOW_WRITER && (spins > GIVES_WAY || atomic_load(&share->writers) == 0) &&
            atomic_compare_exchange_strong(&share->lock, &now, now + 1);
 }
 
-static int take_lock(struct window *window, struct window_share *share, bool exclusive)
+static int take_shared(struct window *window, struct window_share *share)
 {
-    bool (*const try)(struct window_share *) = exclusive ? try_exclusive : try_shared;
+    for (unsigned spins = 1; !try_shared(share, spins); spins++) {
+        progress_idle(spins);
+        if (is_hopeless(window, spins))
+            return MPI_ERR_RMA_SYNC;
+    }
+    return MPI_SUCCESS;
+}
+
+static int take_exclusive(struct window *window, struct window_share *share)
+{
     int result = MPI_SUCCESS;
 
-    if (exclusive)
-        atomic_fetch_add(&share->writers, 1);
-    for (unsigned spins = 1; !try(share) && result == MPI_SUCCESS; spins++) {
+    atomic_fetch_add(&share->writers, 1);
+    for (unsigned spins = 1; !try_exclusive(share) && result == MPI_SUCCESS; spins++) {
         progress_idle(spins);
         if (is_hopeless(window, spins))
             result = MPI_ERR_RMA_SYNC;
     }
-    if (exclusive)
-        atomic_fetch_sub(&share->writers, 1);
+    atomic_fetch_sub(&share->writers, 1);
     return result;
 }
 
@@ -168,7 +179,8 @@ int window_lock(struct window *window, int rank, int type, int assert)
     if (!exclusive && type != MPI_LOCK_SHARED)
         return MPI_ERR_LOCKTYPE;
     if (!(assert &MPI_MODE_NOCHECK))
-        result = take_lock(window, target->share, exclusive);
+        result = exclusive ? take_exclusive(window, target->share)
+                           : take_shared(window, target->share);
     if (result != MPI_SUCCESS)
         return result;
     target->held = assert &MPI_MODE_NOCHECK ? WINDOW_UNCHECKED
@@ -198,15 +210,47 @@ int window_unlock(struct window *window, int rank)
     return result;
 }
 
+static bool is_locked_by_all(const struct window *window, int rank)
+{
+    return window->dynamic || window->targets[rank].ours;
+}
+
+/* All or none: who has the others' exclusively may wait for one that this rank would have. */
+static bool try_all(struct window *window, unsigned spins)
+{
+    int n = 0;
+
+    while (n < window->size &&
+           (!is_locked_by_all(window, n) || try_shared(window->targets[n].share, spins)))
+        n++;
+    if (n == window->size)
+        return true;
+    while (n-- > 0)
+        if (is_locked_by_all(window, n))
+            atomic_fetch_sub(&window->targets[n].share->lock, 1);
+    return false;
+}
+
 int window_lock_all(struct window *window, int assert)
 {
-    int result = MPI_SUCCESS;
+    const bool checked = !(assert &MPI_MODE_NOCHECK);
+    bool settles = false;
 
-    for (int i = 0; i < window->size && result == MPI_SUCCESS; i++)
-        if (window->dynamic || window->targets[i].ours)
-            result = window_lock(window, i, MPI_LOCK_SHARED, assert);
-    window->all_locked = result == MPI_SUCCESS;
-    return result;
+    for (int i = 0; i < window->size; i++)
+        if (window->targets[i].held != WINDOW_FREE || window->all_locked)
+            return MPI_ERR_RMA_SYNC;
+    for (unsigned spins = 1; checked && !try_all(window, spins); spins++) {
+        progress_idle(spins);
+        if (is_hopeless(window, spins))
+            return MPI_ERR_RMA_SYNC;
+    }
+    for (int i = 0; i < window->size; i++)
+        if (is_locked_by_all(window, i)) {
+            window->targets[i].held = checked ? WINDOW_SHARED : WINDOW_UNCHECKED;
+            settles |= i == window->rank;
+        }
+    window->all_locked = true;
+    return settles ? window_settle(window) : MPI_SUCCESS;
 }
 
 int window_unlock_all(struct window *window)
