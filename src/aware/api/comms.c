@@ -36,6 +36,7 @@ static void freed(MPI_Comm comm)
 {
     coll_comm_free(comm);
     persistent_comm_freed(comm);
+    requests_comm_freed(comm);
     matched_comm_freed(comm);
 }
 

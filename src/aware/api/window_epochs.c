@@ -111,17 +111,16 @@ NEXT(MPI_Win_fence)
 AWARE_PUBLIC int MPI_Win_fence(int assert, MPI_Win win)
 {
     struct window *window = find_gpu(win);
-    int result;
+    int settled, result;
 
     if (!window)
         return MIRRORED(win, WINDOW_ALL, !(assert &MPI_MODE_NOSTORE), window_mirror_receive,
                         END_STAGED(win, WINDOW_ALL, BEHIND(MPI_Win_fence, assert, win)));
-    result = window_settle(window);
-    if (result != MPI_SUCCESS)
-        return window_refused(win, result);
-    result = END_STAGED(win, WINDOW_ALL, BEHIND(MPI_Win_fence, 0, win));
+    settled = window_settle(window);
+    result = END_STAGED(win, WINDOW_ALL,
+                        BEHIND(MPI_Win_fence, 0, win)); /* the others wait there in any case */
     window->fenced = result == MPI_SUCCESS && !(assert &MPI_MODE_NOSUCCEED);
-    return result;
+    return settled != MPI_SUCCESS ? window_refused(win, settled) : result;
 }
 
 NEXT(MPI_Win_post)

@@ -94,6 +94,18 @@ void requests_for_each(void (*visit)(struct staged_request *request, const void 
     pthread_mutex_unlock(&requests_lock);
 }
 
+static void belong_to_self(struct staged_request *request, const void *comm)
+{
+    if (request->comm == *(const MPI_Comm *)comm)
+        request->comm = MPI_COMM_SELF;
+}
+
+void requests_comm_freed(MPI_Comm comm)
+{
+    if (!is_empty())
+        requests_for_each(belong_to_self, &comm);
+}
+
 MPI_Request requests_standing_in(MPI_Request handle)
 {
     const struct staged_request *request;

@@ -43,6 +43,9 @@ void requests_started(struct staged_request *request, MPI_Request handle, bool s
 /* For each request in the table, which is locked. */
 void requests_for_each(void (*visit)(struct staged_request *request, const void *argument),
                        const void *argument);
+/* The application frees the communicator, whose handle another one may get: errors of its requests are told to
+ * MPI_COMM_SELF. */
+void requests_comm_freed(MPI_Comm comm);
 /* What stands in for a persistent request (persistent.h), or the handle itself. */
 MPI_Request requests_standing_in(MPI_Request handle);
 /* The application frees it, taken. true: it is active, and the caller must leave it to
