@@ -240,6 +240,14 @@ bool several_begin(struct several *several, int n, MPI_Request *requests, MPI_St
     return true;
 }
 
+static bool is_before(const MPI_Request *requests, int i)
+{
+    for (int before = 0; before < i; before++)
+        if (requests[before] == requests[i])
+            return true;
+    return false;
+}
+
 bool several_look(struct several *several, int n, MPI_Request *requests, MPI_Status *statuses)
 {
     if (!prepare(several, n, requests, statuses))
@@ -248,11 +256,13 @@ bool several_look(struct several *several, int n, MPI_Request *requests, MPI_Sta
     for (int i = 0; i < n;) {
         if (requests_claim(requests[i], &several->staged[i])) {
             i++;
-            continue;
+        } else if (is_before(requests, i)) {
+            several->staged[i++] = NULL;
+        } else {
+            while (i > 0) /* the thread that has this one may wait for one of those */
+                requests_release(several->staged[--i]);
+            sched_yield();
         }
-        while (i > 0) /* the thread that has this one may wait for one of those */
-            requests_release(several->staged[--i]);
-        sched_yield();
     }
     have(several, n, requests);
     return true;
