@@ -12,7 +12,7 @@ for setting in simulated GPU; do
     on "$setting" 2 locked
 done
 # A GPU and a NCCL for each rank, whose reductions of a rank come one after the other.
-if [ -z "$SANITIZED" ] && [ -n "${MPICC-}" ]; then
+if is_wanted simulated && [ -z "$SANITIZED" ] && [ -n "${MPICC-}" ]; then
     check 'the fake NCCL compiles' \
         "$MPICC" -shared -fPIC -o "$tmp/cuda/libnccl.so.2" "$top_srcdir/tests/bench/nccl.c"
     cat >"$tmp/a_gpu_each" <<SCRIPT
