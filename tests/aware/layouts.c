@@ -176,6 +176,50 @@ static void mixed(bool nonblocking)
     free(here);
 }
 
+/* One block of two allocations, where they are adjacent. */
+static void neighbouring(void)
+{
+    enum { ALLOCATIONS = 8, WHOLE = (2 << 20) / sizeof(double) };
+    double *gpu[ALLOCATIONS], *first, *second = NULL, *ends = malloc(2 * sizeof *ends);
+    MPI_Datatype type, word;
+
+    for (int i = 0; i < ALLOCATIONS; i++)
+        gpu[i] = device_alloc(WHOLE * sizeof(double));
+    first = gpu[0];
+    for (int i = 0; i < ALLOCATIONS; i++)
+        for (int k = 0; k < ALLOCATIONS && !second; k++)
+            if (gpu[k] == gpu[i] + WHOLE) {
+                first = gpu[i];
+                second = gpu[k];
+            }
+    if (second) {
+        ends[0] = rank + 1;
+        device_write(first + WHOLE - 1, ends, sizeof *ends);
+        device_write(second, ends, sizeof *ends);
+        MPI_Type_create_hindexed(2, (int[]){1, 1},
+                                 (MPI_Aint[]){(MPI_Aint)(first + WHOLE - 1), (MPI_Aint)second},
+                                 MPI_DOUBLE, &type);
+        type = committed(type);
+        MPI_Type_contiguous(2, MPI_DOUBLE, &word);
+        word = committed(word);
+        MPI_Sendrecv(MPI_BOTTOM, 1, type, to, 0, ends, 1, word, from, 0, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+        wrong += ends[0] != from + 1 || ends[1] != from + 1;
+        ends[0] = ends[1] = rank + 2;
+        MPI_Sendrecv(ends, 1, word, to, 0, MPI_BOTTOM, 1, type, from, 0, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+        device_read(&ends[0], first + WHOLE - 1, sizeof *ends);
+        device_read(&ends[1], second, sizeof *ends);
+        wrong += ends[0] != from + 2 || ends[1] != from + 2;
+        MPI_Type_free(&word);
+        MPI_Type_free(&type);
+    }
+    for (int i = 0; i < ALLOCATIONS; i++)
+        device_free(gpu[i]);
+    free(ends);
+    result("a block of two allocations");
+}
+
 static void broadcast(void)
 {
     MPI_Datatype type = columns();
@@ -403,6 +447,7 @@ int main(int argc, char **argv)
     decreasing();
     mixed(false);
     mixed(true);
+    neighbouring();
     broadcast();
     gather_mixed();
     from_the_end();

@@ -116,6 +116,9 @@ static void reserve_area(void)
     area = next_address = (uintptr_t)reserved;
 }
 
+/* Allocations that fill the driver's blocks of 2 MiB are often adjacent on an H200; no others are here. */
+#define WHOLE_BLOCK ((size_t)2 << 20)
+
 uintptr_t range_address(size_t mapped, bool may_reuse)
 {
     uintptr_t page = may_reuse ? take_freed(mapped) : 0;
@@ -125,7 +128,7 @@ uintptr_t range_address(size_t mapped, bool may_reuse)
     if (!area)
         reserve_area();
     page = next_address;
-    next_address += mapped + SIM_PAGE; /* nothing is adjacent */
+    next_address += mapped + (mapped % WHOLE_BLOCK ? SIM_PAGE : 0);
     if (next_address - area > area_bytes)
         sim_die("the process has used up %zu bytes of addresses", area_bytes);
     return page;

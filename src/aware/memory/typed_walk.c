@@ -16,19 +16,20 @@ static int copy_rows(struct walk *walk)
     return status;
 }
 
-/* No copy spans two allocations. */
-static int leave_allocation(struct walk *walk, const void *block)
+/* The driver refuses a copy that spans two allocations, which may be adjacent. How many of the block's bytes lie in
+ * that of the first one; 0: a copy failed. */
+static size_t enter_allocation(struct walk *walk, const char *block, size_t nbytes)
 {
     struct allocation allocation = {0};
-    int status = 0;
+    size_t left;
 
-    if (!walk->typed->absolute)
+    if (!walk->typed->absolute || !pointer_allocation(block, &allocation))
+        return nbytes;
+    if (allocation.id != walk->allocation && copy_rows(walk) < 0)
         return 0;
-    pointer_allocation(block, &allocation);
-    if (allocation.id != walk->allocation)
-        status = copy_rows(walk);
     walk->allocation = allocation.id;
-    return status;
+    left = (size_t)(allocation.start + allocation.nbytes - (gpu_address)(uintptr_t)block);
+    return nbytes < left ? nbytes : left;
 }
 
 /* Puts a block behind those before it, where all are as far from each other. */
@@ -52,6 +53,20 @@ static int add_row(struct walk *walk, gpu_address gpu, char *host, size_t nbytes
     return 0;
 }
 
+static int add_block(struct walk *walk, const char *gpu, char *host, size_t nbytes)
+{
+    while (nbytes > 0) {
+        const size_t part = enter_allocation(walk, gpu, nbytes);
+
+        if (part == 0 || add_row(walk, (gpu_address)(uintptr_t)gpu, host, part) < 0)
+            return -1;
+        gpu += part;
+        host += part;
+        nbytes -= part;
+    }
+    return 0;
+}
+
 /* 0: go on; 1: the walk is over; -1: a copy failed. */
 static int visit(struct walk *walk, MPI_Aint offset, size_t nbytes)
 {
@@ -67,10 +82,8 @@ static int visit(struct walk *walk, MPI_Aint offset, size_t nbytes)
         return 0;
     }
     nbytes = (MPI_Count)nbytes < walk->left ? nbytes : (size_t)walk->left;
-    if (gpu && leave_allocation(walk, at) < 0)
-        return -1;
     if (gpu)
-        status = add_row(walk, (gpu_address)(uintptr_t)at, host, nbytes);
+        status = add_block(walk, at, host, nbytes);
     else
         memcpy(walk->out ? host : at, walk->out ? at : host, nbytes);
     walk->dense += walk->dense ? nbytes : 0;
