@@ -153,7 +153,8 @@ const struct typed_shape *typed_shape_take(MPI_Datatype type)
 
 void typed_shape_bounds(MPI_Datatype type, MPI_Count *low, MPI_Count *high)
 {
-    const struct typed_shape *shape = typed_shape_take(type);
+    /* Nothing is kept with a basic one. */
+    const struct typed_shape *shape = type_is_basic(type) ? NULL : typed_shape_take(type);
 
     if (shape) {
         *low = shape->low;
