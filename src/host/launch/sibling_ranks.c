@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
-#include <unistd.h>
 
 #include "host/sys/process.h"
 
@@ -73,18 +72,15 @@ static bool has_begun(long pid, int depth)
 }
 
 /* By its file, as python3.11 is: a script that is executed by its first line has its own name as the command. */
-static bool is_interpreter(long pid)
+static bool is_interpreter(const struct process *process)
 {
     static const char *const interpreters[] = {"sh",  "bash", "dash",   "ksh",  "zsh",
                                                "csh", "tcsh", "python", "perl", "busybox"};
-    char link[64], file[4096];
-    const char *name;
-    ssize_t length;
+    char file[PATH_MAX];
+    const char *name = process_program(process->pid, file) && strrchr(file, '/')
+                           ? strrchr(file, '/') + 1
+                           : process->command;
 
-    snprintf(link, sizeof link, "/proc/%ld/exe", pid);
-    length = readlink(link, file, sizeof file - 1);
-    file[length > 0 ? length : 0] = '\0';
-    name = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
     for (size_t i = 0; i < sizeof interpreters / sizeof interpreters[0]; i++) {
         size_t same = strlen(interpreters[i]);
 
@@ -103,7 +99,7 @@ static bool is_coming(long pid)
 
     return !is_zombie(pid) && process_read((pid_t)pid, &process) &&
            (process_is(&process, gpubind) || process_is(&process, process_wrappers) ||
-            is_interpreter(pid)) &&
+            is_interpreter(&process)) &&
            !has_begun(pid, 0);
 }
 

@@ -184,18 +184,25 @@ char *process_environment(pid_t pid, size_t *size)
     return read_words(pid, "environ", size);
 }
 
-bool process_prefix(pid_t pid, char prefix[PATH_MAX])
+bool process_program(pid_t pid, char path[PATH_MAX])
 {
     char link[64];
     ssize_t length;
 
     snprintf(link, sizeof link, "/proc/%ld/exe", (long)pid);
-    length = readlink(link, prefix, PATH_MAX - 1);
-    prefix[length > 0 ? length : 0] = '\0';
+    length = readlink(link, path, PATH_MAX - 1);
+    path[length > 0 ? length : 0] = '\0';
+    return length > 0;
+}
+
+bool process_prefix(pid_t pid, char prefix[PATH_MAX])
+{
+    const bool known = process_program(pid, prefix);
+
     for (int i = 0; i < 2; i++)
         if (strrchr(prefix, '/'))
             *strrchr(prefix, '/') = '\0';
-    return length > 0;
+    return known;
 }
 
 static int get_cpus(pid_t pid, struct idset *cpus)

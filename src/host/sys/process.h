@@ -54,6 +54,9 @@ unsigned long long process_start(pid_t pid);
 char *process_command_line(pid_t pid, size_t *size);
 char *process_environment(pid_t pid, size_t *size);
 
+/* Its program's file; false when it may not be read. */
+bool process_program(pid_t pid, char path[PATH_MAX]);
+
 /* The folder above that of its program's file, as /usr for /usr/bin/mpirun; false when it may not be read. */
 bool process_prefix(pid_t pid, char prefix[PATH_MAX]);
 
