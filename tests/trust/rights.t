@@ -42,7 +42,7 @@ if ${CC:-cc} -shared -fPIC -o "$tmp/evil.so" "$tmp/evil.c" 2>"$tmp/err"; then
     plan "$gpubind"
     is 'what a stranger has put beside the installation is not loaded' \
         "$status $(grep -c GPU- "$tmp/out") $(grep -c EVIL "$tmp/out")" '0 4 0'
-    chown 0:0 "$evil"
+    chown -R 0:0 "$tmp/scratch/src"
     plan "$gpubind"
     is '... what root has put there is' "$(cat "$tmp/out")" EVIL
     rm "$evil"
