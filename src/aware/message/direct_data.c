@@ -2,6 +2,15 @@
 
 #include "aware/memory/gpu_buffer.h"
 #include "aware/message/direct_memory.h"
+#include "mpi/datatype/type_contents.h"
+
+/* The last element of its descriptor, which is not as long as the data, may be a part; an MPI that refuses
+ * such. */
+static bool may_end_in_a_part(const struct direct_data *data)
+{
+    return data->nbytes >= DIRECT_LARGE && (data->gaps || !type_is_basic(data->typed.type)) &&
+           typed_needs_whole_elements(&data->typed);
+}
 
 bool direct_data_find(struct direct_data *data, const void *buf, MPI_Count count, MPI_Datatype type)
 {
@@ -14,10 +23,10 @@ bool direct_data_find(struct direct_data *data, const void *buf, MPI_Count count
     if (data->nbytes < DIRECT_LEAST)
         return false;
     data->gaps = !typed_is_contiguous(&data->typed, &start);
-    if (data->gaps) /* of a descriptor, which is not as long as the data, the last element may be a part */
-        start = data->nbytes >= DIRECT_LARGE && !typed_needs_whole_elements(&data->typed)
-                    ? typed_low(&data->typed)
-                    : NULL;
+    if (data->gaps)
+        start = data->nbytes >= DIRECT_LARGE ? typed_low(&data->typed) : NULL;
+    if (may_end_in_a_part(data)) /* the receiver's type may have gaps where this one has none */
+        start = NULL;
     data->gpu = start;
     return start && buffer_allocation(start, &data->allocation);
 }
