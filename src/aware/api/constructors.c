@@ -52,6 +52,8 @@ MAKES(MPI_Win_allocate_shared,
 MAKES(MPI_Win_allocate_shared_c,
       (MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *made),
       (size, unit, info, comm, base, made))
+#endif
+#ifdef AWARE_MPI_4
 MAKES(MPI_Comm_create_from_group,
       (MPI_Group group, const char *tag, MPI_Info info, MPI_Errhandler handler, MPI_Comm *made),
       (group, tag, info, handler, made))

@@ -15,6 +15,6 @@
 CREATES(MPI_Comm_create_errhandler, MPI_Comm_errhandler_function)
 CREATES(MPI_Win_create_errhandler, MPI_Win_errhandler_function)
 CREATES(MPI_File_create_errhandler, MPI_File_errhandler_function)
-#if MPI_VERSION >= 4
+#ifdef AWARE_MPI_4
 CREATES(MPI_Session_create_errhandler, MPI_Session_errhandler_function)
 #endif
