@@ -316,6 +316,47 @@ static void test_freed(int how)
     job_result();
 }
 
+/* More than MPICH's functions for lists have room for at once, and no statuses: a large message, and words in host
+ * memory, while a receive is open that another call completes. */
+static void test_many(void)
+{
+    enum { MANY = 130, WORD = 8 };
+    const uint64_t seed = draw_seed();
+    struct buffer late, in, out, words, word;
+    MPI_Request requests[MANY], request, theirs;
+
+    job_test("130 requests completed at once without statuses");
+    need_buffer(&late, MEMORY_DEVICE, MIB);
+    need_buffer(&in, MEMORY_DEVICE, MIB);
+    need_buffer(&word, MEMORY_HOST, WORD);
+    need_filled(&out, MEMORY_DEVICE, MIB, seed + (uint64_t)job.rank);
+    need_filled(&words, MEMORY_HOST, WORD, seed + (uint64_t)job.rank);
+    MPI_Irecv(late.at, MIB, MPI_BYTE, last, 1, messages, &request);
+    MPI_Isend(out.at, MIB, MPI_BYTE, next, 2, messages, &requests[0]);
+    for (int i = 1; i < MANY; i++)
+        MPI_Isend(words.at, WORD, MPI_BYTE, next, 3, messages, &requests[i]);
+    for (int i = 1; i < MANY; i++) {
+        MPI_Recv(word.at, WORD, MPI_BYTE, last, 3, messages, MPI_STATUS_IGNORE);
+        received(&word, WORD, seed + (uint64_t)last, "a word");
+        buffer_reset(&word);
+    }
+    MPI_Irecv(in.at, MIB, MPI_BYTE, last, 2, messages, &theirs);
+    if (job.rank % 2)
+        MPI_Wait(&theirs, MPI_STATUS_IGNORE);
+    MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE);
+    MPI_Wait(&theirs, MPI_STATUS_IGNORE);
+    received(&in, MIB, seed + (uint64_t)last, "the large message");
+    MPI_Send(out.at, MIB, MPI_BYTE, next, 1, messages);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    received(&late, MIB, seed + (uint64_t)last, "the late message");
+    buffer_clear(&late);
+    buffer_clear(&in);
+    buffer_clear(&out);
+    buffer_clear(&words);
+    buffer_clear(&word);
+    job_result();
+}
+
 void test_lists(void)
 {
     next = (job.rank + 1) % job.size;
@@ -330,4 +371,5 @@ void test_lists(void)
     test_inactive_status();
     test_incomplete();
     test_empty_lists();
+    test_many();
 }

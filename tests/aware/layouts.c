@@ -360,42 +360,6 @@ static void empty_members(void)
     result("members and blocks without data, which lie anywhere");
 }
 
-/* More than MPICH's functions for lists have room for at once, and no statuses. */
-static void many_requests(void)
-{
-    enum { MANY = 130, LARGE = N / 2 };
-    static double words[MANY];
-    MPI_Request requests[MANY], late;
-
-    fill();
-    for (int i = 0; i < MANY; i++)
-        words[i] = rank;
-    MPI_Irecv(in, LARGE, MPI_DOUBLE, from, 1, MPI_COMM_WORLD, &late);
-    MPI_Isend(out, LARGE, MPI_DOUBLE, to, 2, MPI_COMM_WORLD, &requests[0]);
-    for (int i = 1; i < MANY; i++)
-        MPI_Isend(&words[i], 1, MPI_DOUBLE, to, 3, MPI_COMM_WORLD, &requests[i]);
-    for (int i = 1; i < MANY; i++)
-        MPI_Recv(&host[i], 1, MPI_DOUBLE, from, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    for (int i = 1; i < MANY; i++)
-        want(i, from);
-    if (rank % 2) {
-        MPI_Recv(in + LARGE, LARGE, MPI_DOUBLE, from, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE);
-    } else {
-        MPI_Request theirs_first;
-
-        MPI_Irecv(in + LARGE, LARGE, MPI_DOUBLE, from, 2, MPI_COMM_WORLD, &theirs_first);
-        MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE);
-        MPI_Wait(&theirs_first, MPI_STATUS_IGNORE);
-    }
-    MPI_Send(out, LARGE, MPI_DOUBLE, to, 1, MPI_COMM_WORLD);
-    MPI_Wait(&late, MPI_STATUS_IGNORE);
-    device_read(host, in, sizeof host);
-    for (int i = 0; i < N; i++)
-        want(i, theirs(i % LARGE));
-    result("130 requests completed at once without statuses");
-}
-
 #if MPI_VERSION >= 4
 /* The same elements, three of each ten, a hundred times. */
 static void large_counts(void)
@@ -453,7 +417,6 @@ int main(int argc, char **argv)
     from_the_end();
     pairs();
     empty_members();
-    many_requests();
 #if MPI_VERSION >= 4
     large_counts();
 #endif
