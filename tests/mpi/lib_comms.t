@@ -8,6 +8,12 @@ on 'no peers' 3 comms
 on 'network path' 3 comms
 on 'no driver' 3 comms
 on GPU 4 comms
+for setting in simulated 'no peers' 'network path' 'no driver' GPU; do
+    on "$setting" 2 comms_freed
+done
+export GPUBIND_UNEXPECTED=0
+on 'network path' 2 comms_freed halos
+unset GPUBIND_UNEXPECTED
 
 # The processes that MPI starts may not come up at all on a loaded machine: Open MPI 4.1.4
 # then waits in PMIx_Init and PMIx_Lookup for ever.

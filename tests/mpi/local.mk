@@ -28,6 +28,7 @@ ranks_sources = \
 	tests/mpi/arguments.c \
 	tests/mpi/as_mpi.c \
 	tests/mpi/comms.c \
+	tests/mpi/comms_freed.c \
 	tests/mpi/contexts.c \
 	tests/mpi/deaths.c \
 	tests/mpi/ends.c \

@@ -20,6 +20,7 @@ static const struct {
     {"as_mpi", test_as_mpi, 2, 2, MPI_THREAD_SINGLE},
     {"churn", test_churn, 2, 1, MPI_THREAD_SINGLE},
     {"comms", test_comms, 3, 1, MPI_THREAD_SINGLE},
+    {"comms_freed", test_comms_freed, 2, 1, MPI_THREAD_SINGLE},
     {"contexts", test_contexts, 2, 1, MPI_THREAD_SERIALIZED},
     {"deaths", test_deaths, 3, 1, MPI_THREAD_SINGLE},
     {"die", test_die, 2, 1, MPI_THREAD_SINGLE},

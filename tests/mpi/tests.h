@@ -12,6 +12,7 @@ void test_arguments(void);
 void test_as_mpi(void);
 void test_churn(void);
 void test_comms(void);
+void test_comms_freed(void);
 void test_contexts(void);
 void test_deaths(void);
 void test_die(void);

@@ -96,6 +96,8 @@ static void progress(bool mpi)
         if (mpi && (domain->nremote > 0 || net_busy()))
             net_progress(domain);
     }
+    if (mpi)
+        match_drop_left();
     receives_progress();
     transports_progress(mpi);
     incoming_close_mappings();

@@ -4,6 +4,7 @@
 
 #include "core/base/list.h"
 #include "mpi/base/trace.h"
+#include "mpi/core/context.h"
 #include "mpi/core/wait_notice.h"
 #include "mpi/p2p/recv.h"
 #include "mpi/p2p/stream_receive.h"
@@ -12,6 +13,21 @@
 static bool closed;
 static struct incoming_queue unknown_context;
 static struct incoming_queue extracted;
+static struct incoming_queue
+    left; /* by freed communicators, until a thread comes that may call MPI */
+
+/* The latest communicators that were freed here: what still comes for them is dropped. */
+#define FREED_CONTEXTS 1024
+static uint64_t freed_contexts[FREED_CONTEXTS];
+static unsigned nfreed;
+
+static bool is_freed(uint64_t context)
+{
+    for (unsigned i = 0; i < nfreed && i < FREED_CONTEXTS; i++)
+        if (freed_contexts[i] == (context & ~(uint64_t)1))
+            return true;
+    return false;
+}
 
 static bool fits(const struct msg_header *header, int source, int tag)
 {
@@ -69,6 +85,10 @@ void match_incoming(const struct incoming_msg *incoming)
 {
     struct comm *comm = comm_with(incoming->header.context);
 
+    if (!comm && is_freed(incoming->header.context)) {
+        receive_drop(incoming);
+        return;
+    }
     if (!comm) {
         append_unexpected(&unknown_context, incoming, false);
         return;
@@ -124,9 +144,9 @@ static void drop(struct incoming_queue *queue)
     }
 }
 
-void match_forget(const struct domain *domain)
+static void forget(struct incoming_queue *queue, const struct domain *domain)
 {
-    struct incoming_msg **link = &unknown_context.first;
+    struct incoming_msg **link = &queue->first;
 
     while (*link) {
         struct incoming_msg *incoming = *link;
@@ -135,11 +155,17 @@ void match_forget(const struct domain *domain)
             link = &incoming->next;
             continue;
         }
-        QUEUE_UNLINK(&unknown_context, link, next);
+        QUEUE_UNLINK(queue, link, next);
         unexpected_remove(incoming);
         receive_drop(incoming);
         free(incoming);
     }
+}
+
+void match_forget(const struct domain *domain)
+{
+    forget(&unknown_context, domain);
+    forget(&left, domain);
 }
 
 static void warn_left(const struct comm *comm)
@@ -163,6 +189,7 @@ void match_close(void)
         }
     drop(&unknown_context);
     drop(&extracted);
+    drop(&left);
 }
 
 /* The oldest that fits; NULL: none. */
@@ -240,13 +267,24 @@ void match_adopt(void)
     }
 }
 
+void match_drop_left(void)
+{
+    drop(&left);
+}
+
 void match_clear(struct comm *comm)
 {
     struct incoming_msg *incoming;
 
+    if (!comm->of)
+        freed_contexts[nfreed++ % FREED_CONTEXTS] = comm->context;
     while ((incoming = QUEUE_POP(&comm->unexpected, next))) {
         unexpected_remove(incoming);
-        free(incoming->data);
+        if (!incoming->from && !library_may_call_mpi()) {
+            QUEUE_PUSH(&left, incoming, next);
+            continue;
+        }
+        receive_drop(incoming);
         free(incoming);
     }
 }

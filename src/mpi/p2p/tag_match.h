@@ -47,7 +47,9 @@ bool match_withdraw(struct gpubind_operation *receive);
 void match_adopt(void);
 /* The domain ends: drops its messages with unknown contexts. */
 void match_forget(const struct domain *domain);
-/* The communicator ends: frees its unexpected messages. */
+/* The communicator ends: drops its unexpected messages, and those that come later. */
 void match_clear(struct comm *comm);
+/* By a thread that may call MPI: drops those of them for which another could not. */
+void match_drop_left(void);
 
 #endif

@@ -121,6 +121,19 @@ bool ctrl_msgs_busy(void)
     return sending || !QUEUE_EMPTY(&receiving) || !QUEUE_EMPTY(&unsent);
 }
 
+static bool has_any_on(const struct transfer *transfer, const struct comm *companion)
+{
+    while (transfer && transfer->operation->comm != companion)
+        transfer = transfer->next;
+    return transfer;
+}
+
+bool ctrl_msgs_busy_on(const struct comm *comm)
+{
+    return has_any_on(sending, comm->companion) || has_any_on(receiving.first, comm->companion) ||
+           has_any_on(unsent.first, comm->companion);
+}
+
 bool ctrl_msgs_coming(void)
 {
     return !QUEUE_EMPTY(&receiving) && clock_seconds() - announced < ARRIVAL_SECONDS;

@@ -52,6 +52,8 @@ void ctrl_msg_arrived(struct comm *companion, const struct incoming_msg *incomin
 void ctrl_msgs_read(void (*take)(struct comm *, int rank, const struct ctrl_msg *));
 /* Some are being sent or received. */
 bool ctrl_msgs_busy(void);
+/* The same, of this communicator. */
+bool ctrl_msgs_busy_on(const struct comm *comm);
 /* One was announced a moment ago, and is not received yet. */
 bool ctrl_msgs_coming(void);
 

@@ -241,7 +241,8 @@ static bool is_answered(const void *argument)
     const struct channel *channel = argument;
 
     return channel->state != CHANNEL_CONNECTING &&
-           (channel->state != CHANNEL_UNCONNECTED || !channel->connect_sent) && !ctrl_msgs_busy();
+           (channel->state != CHANNEL_UNCONNECTED || !channel->connect_sent) &&
+           !ctrl_msgs_busy_on(channel->request->comm);
 }
 
 int persistent_await(struct gpubind_operation *const *requests, int n, struct gpubind_error *err)
