@@ -187,9 +187,10 @@ void test_unaided(void)
  * on, the library's calls say no, and MPI_Finalize comes after. */
 void test_finalize(void)
 {
+    gpubind_request open = GPUBIND_REQUEST_NULL, done = GPUBIND_REQUEST_NULL;
     struct buffer buffer;
     MPI_Comm comm;
-    int sum = 0;
+    int sum = 0, flag = 0, number = 0;
 
     job_test("gpubind_init again does nothing; messages");
     succeeds(gpubind_init(), "init");
@@ -205,6 +206,8 @@ void test_finalize(void)
                 "receive");
     }
     received(&buffer, 1 << 20, 6, "receive");
+    succeeds(gpubind_irecv(&number, 1, MPI_INT, job.rank, 2, comm, &open), "irecv");
+    succeeds(gpubind_isend(&number, 1, MPI_INT, 0, 3, MPI_COMM_SELF, &done), "isend");
     job_result();
 
     job_test("gpubind_finalize: no mapping is left, MPI goes on, our calls say no");
@@ -217,6 +220,16 @@ void test_finalize(void)
     succeeds(gpubind_finalize(), "finalize again");
     expect(gpubind_init() != MPI_SUCCESS && strstr(gpubind_error_text(), "has ended"),
            "gpubind_init after gpubind_finalize: '%s'", gpubind_error_text());
+    job_result();
+
+    job_test("requests that the application has not completed by then");
+    succeeds(gpubind_request_get_status(open, &flag, MPI_STATUS_IGNORE), "get_status");
+    expect(flag, "the receive is not complete");
+    expect(gpubind_wait(&open, MPI_STATUS_IGNORE) != MPI_SUCCESS &&
+               strstr(gpubind_error_text(), "has ended"),
+           "the receive: '%s'", gpubind_error_text());
+    gpubind_waitall(1, &done, MPI_STATUSES_IGNORE);
+    expect(!open && !done, "requests are left");
     MPI_Comm_free(&comm);
     buffer_clear(&buffer);
     job_result();

@@ -110,9 +110,11 @@ int gpubind_request_free(gpubind_request *request)
     struct gpubind_operation *operation = *request;
     struct gpubind_error err;
     MPI_Comm comm;
+    bool outlived;
     int result;
 
     library_enter("gpubind_request_free");
+    outlived = request_has_outlived(operation);
     comm = comm_of_requests(1, request);
     result = MPI_SUCCESS;
     if (!operation) {
@@ -120,6 +122,8 @@ int gpubind_request_free(gpubind_request *request)
         result = MPI_ERR_REQUEST;
     } else if (operation->inactive) {
         result = persistent_free(operation, &err);
+    } else if (outlived) {
+        request_finish(operation, MPI_STATUS_IGNORE, &err);
     } else {
         freed_add(operation);
     }

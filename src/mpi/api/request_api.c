@@ -24,6 +24,12 @@ static int end(gpubind_request *request, MPI_Status *status, struct gpubind_erro
     return request_finish(operation, status, err);
 }
 
+static void complete_outlived(int n, const gpubind_request requests[])
+{
+    for (int i = 0; i < n && !library_started(); i++)
+        request_has_outlived(requests[i]);
+}
+
 static MPI_Comm comm_of_request(const struct gpubind_operation *operation)
 {
     return operation && operation->comm ? operation->comm->user : MPI_COMM_WORLD;
@@ -45,6 +51,7 @@ static int end_one(gpubind_request *request, bool wait, int *flag, MPI_Status *s
     int result = MPI_SUCCESS;
 
     library_enter(call);
+    complete_outlived(1, request);
     comm = comm_of_request(*request);
     *flag = 1;
     if (is_idle(*request)) {
@@ -61,7 +68,7 @@ static int end_one(gpubind_request *request, bool wait, int *flag, MPI_Status *s
     *flag = wait || (*request)->done;
     if (*flag)
         result = end(request, status, &err);
-    if (wait)
+    if (wait && library_started())
         message_sweep();
     return library_leave(comm, result, call, &err);
 }
@@ -138,6 +145,7 @@ static int end_all(int n, gpubind_request requests[], bool wait, int *flag, MPI_
     struct ends ends;
 
     library_enter(call);
+    complete_outlived(n, requests);
     ends = ends_begin(n);
     if (ends.result == MPI_SUCCESS && wait)
         progress_wait(requests, n, false);
@@ -186,6 +194,7 @@ static int end_any(int n, gpubind_request requests[], bool wait, int *index, int
     struct ends ends;
 
     library_enter(call);
+    complete_outlived(n, requests);
     ends = ends_begin(n);
     *index = MPI_UNDEFINED;
     *flag = ends.result == MPI_SUCCESS;
@@ -201,7 +210,8 @@ static int end_any(int n, gpubind_request requests[], bool wait, int *index, int
         if (*flag) {
             ends.comm = comm_of_request(requests[*index]);
             ends.result = end(&requests[*index], status, &ends.err);
-            message_sweep();
+            if (library_started())
+                message_sweep();
         }
     }
     return library_leave(ends.comm, ends.result, call, &ends.err);
@@ -225,6 +235,7 @@ static int end_some(int n, gpubind_request requests[], bool wait, int *nended, i
     struct ends ends;
 
     library_enter(call);
+    complete_outlived(n, requests);
     ends = ends_begin(n);
     *nended = MPI_UNDEFINED;
     if (ends.result == MPI_SUCCESS && !are_all_idle(n, requests)) {
@@ -239,7 +250,8 @@ static int end_some(int n, gpubind_request requests[], bool wait, int *nended, i
                 end_listed(requests, i, status_at(statuses, *nended), &ends);
                 ++*nended;
             }
-        message_sweep();
+        if (library_started())
+            message_sweep();
     }
     return library_leave(ends.comm, ends.result, call, &ends.err);
 }
@@ -260,9 +272,11 @@ int gpubind_testsome(int n, gpubind_request requests[], int *nended, int indices
 
 int gpubind_request_get_status(gpubind_request request, int *flag, MPI_Status *status)
 {
-    const MPI_Comm comm = comm_of_request(request);
+    MPI_Comm comm;
 
     library_enter("gpubind_request_get_status");
+    complete_outlived(1, &request);
+    comm = comm_of_request(request);
     if (!is_idle(request) && !request->done)
         progress_test(&request, 1);
     *flag = is_idle(request) || request->done;
@@ -290,12 +304,14 @@ int gpubind_cancel(gpubind_request *request)
     int result = MPI_SUCCESS;
 
     library_enter("gpubind_cancel");
+    complete_outlived(1, request);
     comm = comm_of_request(operation);
     if (!operation || operation->channel) {
         error_set(&err, operation ? "a persistent request cannot be cancelled"
                                   : "the request is GPUBIND_REQUEST_NULL");
         result = MPI_ERR_REQUEST;
-    } else if (operation->kind == REQUEST_RECEIVE && operation->rank != MPI_PROC_NULL) {
+    } else if (operation->kind == REQUEST_RECEIVE && operation->rank != MPI_PROC_NULL &&
+               !operation->done) {
         progress_step(); /* a message that has come already is matched */
         take_back(operation);
     }

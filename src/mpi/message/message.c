@@ -305,6 +305,8 @@ static void fill_status(MPI_Status *status, int source, int tag, uint64_t nbytes
         return;
     status->MPI_SOURCE = source;
     status->MPI_TAG = tag;
+    if (library_phase() == LIBRARY_OVER && !library_mpi_is_up())
+        return;
     PMPI_Status_set_elements_x(status, MPI_BYTE, (MPI_Count)nbytes);
     PMPI_Status_set_cancelled(status, cancelled);
 }
@@ -340,6 +342,22 @@ void request_status(struct gpubind_operation *operation, MPI_Status *status)
 {
     settle(operation);
     tell_status(operation, status);
+}
+
+bool request_has_outlived(struct gpubind_operation *operation)
+{
+    if (library_phase() != LIBRARY_OVER || !operation || operation->channel)
+        return false;
+    operation->comm = NULL;
+    operation->domain = NULL;
+    operation->peer = NULL;
+    operation->pack = NULL;
+    operation->before.gpu = NULL;
+    operation->called = 0;
+    operation->held = false;
+    if (!operation->done)
+        request_complete(operation, MPI_ERR_OTHER, "the library has ended");
+    return true;
 }
 
 int request_finish(struct gpubind_operation *operation, MPI_Status *status,

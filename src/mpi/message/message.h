@@ -32,6 +32,9 @@ void message_start(struct gpubind_operation *operation, bool blocking);
  * closed. */
 void message_sweep(void);
 
+/* The library has ended before a call that completes an ordinary request has: what the request refers to is no more, and
+ * it is complete, with an error if it was not. Those of persistent requests were completed then. */
+bool request_has_outlived(struct gpubind_operation *operation);
 /* A complete request: returns its MPI error class, with the sentence in err, fills the status
  * (unless ignored) and frees the request; a persistent one becomes inactive. */
 int request_finish(struct gpubind_operation *operation, MPI_Status *status,
