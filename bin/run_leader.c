@@ -42,7 +42,7 @@ static void report(struct run *run, int forms, bool why)
         text_clear(&text);
     }
     if (forms & REPORT_JSON) {
-        render_json(&placement->node, &placement->plan, &no_peers, &text);
+        render_json(&placement->node, &placement->plan, NULL, &text);
         write_all(STDERR_FILENO, &text);
         text_clear(&text);
     }

@@ -16,7 +16,7 @@ struct gpu_ranks {
 void render_table(const struct node *node, const struct plan *plan, const struct gpu_ranks *peers,
                   struct text *text);
 
-/* One line of JSON; see gpubind(1) for the keys. */
+/* One line of JSON; see gpubind(1) for the keys. peers NULL: without neighbours. */
 void render_json(const struct node *node, const struct plan *plan, const struct gpu_ranks *peers,
                  struct text *text);
 

@@ -16,7 +16,6 @@ static void add_rank(struct json *json, const struct node *node, const struct pl
 {
     int north, south;
 
-    job_neighbors(peers->ranks, peers->n, rank->rank, &north, &south);
     json_open(json, NULL, '{');
     json_value(json, "rank", "%d", rank->rank);
     json_value(json, "local", "%d", rank->local);
@@ -35,8 +34,11 @@ static void add_rank(struct json *json, const struct node *node, const struct pl
     json_ids(json, "cpus", &rank->cpus);
     json_ids(json, "numa", &rank->numas);
     json_string(json, "nic", rank->nic < 0 ? NULL : node->nics[rank->nic].name);
-    add_neighbor(json, "north", north);
-    add_neighbor(json, "south", south);
+    if (peers) {
+        job_neighbors(peers->ranks, peers->n, rank->rank, &north, &south);
+        add_neighbor(json, "north", north);
+        add_neighbor(json, "south", south);
+    }
     json_close(json, '}');
 }
 
