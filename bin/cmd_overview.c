@@ -141,7 +141,7 @@ static void describe(const struct sample *sample, char *const *words, const stru
     if (sample->nranks) {
         text_add(text,
                  "gpubind: " MISSING "; on %s machine a job with a rank for each %s would get:\n\n",
-                 recorded ? "that" : "this",
+                 recorded ? "the recorded" : "this",
                  options->rules.policy.gpus_per_rank > 1 ? "set of GPUs" : "GPU");
         add_table(sample, text);
         text_add(text, "\n");
@@ -152,7 +152,7 @@ static void describe(const struct sample *sample, char *const *words, const stru
         add_line("gpubind --doctor", "what slows or breaks GPU jobs on this machine", text);
     } else {
         text_add(text, "gpubind: " MISSING ", and there is no GPU for ranks on %s machine\n\n",
-                 recorded ? "that" : "this");
+                 recorded ? "the recorded" : "this");
         add_line("gpubind --doctor", "looks for what is wrong, where there should be some", text);
         add_line("gpubind --topology FILE.xml",
                  "shows the plan of a machine recorded by 'lstopo --of xml FILE.xml'", text);

@@ -4,6 +4,7 @@
 #     lstopo --of xml node.xml        on the machine in question
 #     examples/plan.sh node.xml       anywhere; without a file, for this machine
 
+set -e # a file that is no machine is said once
 [ $# -eq 0 ] || export GPUBIND_TOPOLOGY="$1"
 
 run() {

@@ -18,7 +18,7 @@ table() { awk '$3 == "gpu" || $3 == "master" { printf "%s:%s ", $1, $4 }' "$tmp/
 proposed() { sed -n 's,^  \(mpirun .* ./app\) .*,\1,p' "$tmp/err"; }
 
 overview --topology "$demo"
-said '^gpubind: no command is given; on that machine a job with a rank for each GPU would get:$'
+said '^gpubind: no command is given; on the recorded machine a job with a rank for each GPU would get:$'
 is '... one sentence' "$(grep -c '^gpubind: ' "$tmp/err")" 1
 is '... a rank for each GPU' "$(table)" '0:0 1:1 2:2 3:3 '
 is '... with its neighbours' "$(grep -c 'NIC  *north  *south$' "$tmp/err")" 1
@@ -51,11 +51,11 @@ is '... which is said once' "$(grep -c '^gpubind: CUDA_VISIBLE_DEVICES=1,2 leave
 export CUDA_VISIBLE_DEVICES=
 overview
 said '^gpubind: CUDA_VISIBLE_DEVICES= leaves 0 of 4 GPUs$'
-said 'there is no GPU for ranks on that machine'
+said 'there is no GPU for ranks on the recorded machine'
 unset CUDA_VISIBLE_DEVICES GPUBIND_TOPOLOGY
 
 overview --topology "$machines/nogpu-2p8c.xml"
-said '^gpubind: no command is given, and there is no GPU for ranks on that machine$'
+said '^gpubind: no command is given, and there is no GPU for ranks on the recorded machine$'
 said '^  gpubind --topology FILE.xml '
 said '^  gpubind --doctor '
 is '... and no table' "$(grep -c '^node' "$tmp/err")" 0
