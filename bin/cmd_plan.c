@@ -32,6 +32,8 @@ static int name_nodes_from(struct planning *planning, const char *path, struct g
         error_set(err, "--nodes: %s names no node", path);
     else if (list)
         status = layout_nodes(&planning->layout, list, err);
+    else
+        error_of(err, "--nodes");
     free(list);
     return status;
 }
@@ -101,7 +103,8 @@ static int place_ranks(struct planning *planning, struct gpubind_error *err)
 
     if (options->ranks_file) {
         text = file_read(options->ranks_file, err);
-        status = text ? layout_rankfile(&planning->layout, text, options->ranks_file, err) : -1;
+        status = text ? layout_rankfile(&planning->layout, text, options->ranks_file, err)
+                      : error_of(err, "--ranks-file");
         free(text);
         return status;
     }

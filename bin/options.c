@@ -84,14 +84,17 @@ static int check_given(const struct options *options, const char *const *values,
 
 /* After an option that is not known: the number of ranks, which is the launcher's, stands behind gpubind. Of a
  * word of several letters, getopt leaves the first that it does not know in optopt, and has not gone past it. */
-static void explain_launchers(char *const *argv, struct gpubind_error *err)
+static void explain_launchers(char *const *argv, bool plans, struct gpubind_error *err)
 {
     static const char *const names[] = {"-np", "-n", "--np", "--n"};
     const bool inside = optopt == 'n' && argv[optind] && strcmp(argv[optind], names[0]) == 0;
     char *const *word = &argv[inside ? optind : optind - 1];
 
     for (int i = 0; i < 4; i++)
-        if (strcmp(*word, names[i]) == 0)
+        if (plans && strcmp(*word, names[i]) == 0)
+            error_set(err, "%s is an option of mpirun; with --plan it is --ranks %s", *word,
+                      word[1] ? word[1] : "N");
+        else if (strcmp(*word, names[i]) == 0)
             error_set(err, "%s is an option of mpirun: mpirun %s %s gpubind ./app", *word, *word,
                       word[1] ? word[1] : "N");
 }
@@ -105,7 +108,7 @@ static int read_arguments(int argc, char **argv, struct options *options, const 
                                      &arguments, err);
 
     if (end < 0 && !arguments.taking)
-        explain_launchers(argv, err);
+        explain_launchers(argv, options->action == ACTION_PLAN, err);
     if (end < 0)
         return -1;
     planning = arguments.planning;

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host/launch/options.h"
+
 /* 0, or the errno with which this path cannot be executed. */
 static int try_path(const char *path)
 {
@@ -27,11 +29,23 @@ static bool is_here(const char *command)
     return *command && !strchr(command, '/') && try_path(command) == 0;
 }
 
+/* "gpubind plan", in place of --plan. */
+static bool is_action(const char *command)
+{
+    for (int i = 0; i < option_table.nrows; i++)
+        if (option_table.rows[i].kind == OPTION_ACTION &&
+            strcmp(option_table.rows[i].name, command) == 0)
+            return true;
+    return false;
+}
+
 int program_refusal(const char *command, int error, struct gpubind_error *err)
 {
     if (error == ENOENT && is_here(command))
         error_set(err, "cannot run %s: %s; it is not in PATH: ./%s names the file of this folder",
                   command, strerror(error), command);
+    else if (error == ENOENT && is_action(command))
+        error_set(err, "cannot run %s: %s; the option is --%s", command, strerror(error), command);
     else
         error_set(err, "cannot run %s: %s", command, strerror(error));
     return error == ENOENT || error == ENOTDIR ? 127 : 126;

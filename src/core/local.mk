@@ -14,6 +14,7 @@ src_core_libgpubind_core_la_SOURCES = \
 	src/core/base/options.c src/core/base/options.h \
 	src/core/base/text.c src/core/base/text.h \
 	src/core/base/text_table.c src/core/base/text_table.h \
+	src/core/base/similar.c src/core/base/similar.h \
 	src/core/base/variables.c src/core/base/variables.h \
 	src/core/doctor/doctor.c src/core/doctor/doctor.h \
 	src/core/doctor/doctor_driver.c \

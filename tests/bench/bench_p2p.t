@@ -92,7 +92,7 @@ assert [r["bytes"] for r in rows[2:6]] == [8, 1, 1, 1] and all(r["data"] == "rig
 on 2 all --size 0
 said 'no size' 125 "--size: '0' is no size"
 on 2 all --sizes 8
-said "another subcommand's option" 125 "unknown option '--sizes' (gpubind-bench p2p --help lists them)"
+said "another subcommand's option" 125 "unknown option '--sizes'; the nearest is --size (gpubind-bench p2p --help lists them)"
 on 2 all --repeats 0
 said 'no repeats' 125 "--repeats: '0' is not a number from 1"
 on 2 all --csv --json

@@ -27,6 +27,16 @@ wrong "'-Z'" -Zreport
 for option in -np -n --np --n; do
     wrong "^gpubind: $option is an option of mpirun: mpirun $option 2 gpubind ./app$" -v $option 2 ./app
 done
+wrong '^gpubind: -n is an option of mpirun; with --plan it is --ranks 3$' --plan -n 3
+# What was meant.
+wrong "^gpubind: unknown option '--repotr'; the nearest is --report (gpubind --help lists them)$" --repotr
+wrong "'--rank'; the nearest is --ranks " --rank 3
+wrong "'--overflwo=idle'; the nearest is --overflow " --overflwo=idle
+wrong "unknown option '--xyz' (" --xyz
+for action in plan list doctor check help; do
+    run bounded gpubind $action
+    refused "gpubind $action" "^gpubind: cannot run $action: No such file or directory; the option is --$action$" 127
+done
 run bounded gpubind --report -np
 refused '-np alone' 'mpirun -np N gpubind ./app$'
 wrong "--smt: '-np' is not a number" --smt -np
@@ -153,5 +163,9 @@ is 'no NIC, where none is wanted' "$(bounded gpubind --quiet --plan --json --nic
     --topology "$machines/demo-2p4g.xml" | grep -o '"nic":null' | wc -l)" 4
 mkfifo "$tmp/pipe"
 plan 'a pipe as topology' 'pipe' --topology "$tmp/pipe"
-plan 'a cpuset outside the machine' 'CPU' --cpuset 500
+plan 'a cpuset outside the machine' 'none of the CPUs that may be used, 500, exists' --cpuset 500
+plan 'no such file of GPUs' "--map: $tmp/none: No such file" --map "@$tmp/none"
+plan 'a file of GPUs without a name' '--map: the file has no name' --map @
+plan 'no such file of nodes' "--nodes: $tmp/none: No such file" --nodes "@$tmp/none"
+plan 'no such rankfile' "--ranks-file: $tmp/none: No such file" --ranks-file "$tmp/none"
 done_testing

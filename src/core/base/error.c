@@ -18,3 +18,13 @@ int error_set(struct gpubind_error *err, const char *format, ...)
     text_clean(err->text);
     return -1;
 }
+
+int error_of(struct gpubind_error *err, const char *what)
+{
+    struct gpubind_error before;
+
+    if (!err)
+        return -1;
+    before = *err;
+    return error_set(err, "%s: %s", what, before.text);
+}

@@ -12,4 +12,7 @@ struct gpubind_error {
 int error_set(struct gpubind_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Puts "what: " in front of the sentence, and returns -1. */
+int error_of(struct gpubind_error *err, const char *what);
+
 #endif

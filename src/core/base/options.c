@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/number.h"
+#include "core/base/similar.h"
 
 int option_find_word(const char *words, const char *word, size_t length)
 {
@@ -73,9 +74,33 @@ int options_set_presets(const struct option_table *table, unsigned modes, void *
     return 0;
 }
 
+/* The long option that the word, "--NAME" or "--NAME=VALUE", is likely to mean; NULL: none is like it. */
+static const char *most_similar(const char *word, const struct option *longs)
+{
+    const int length = (int)strcspn(word, "=") - 2;
+    int least_edits = length / 3 + 1;
+    const char *best = NULL;
+    char name[SIMILAR_LONGEST + 1];
+
+    if (strncmp(word, "--", 2) != 0 || length < 1 || length > SIMILAR_LONGEST)
+        return NULL;
+    text_copy(name, (size_t)length + 1, word + 2);
+    for (; longs->name; longs++) {
+        const int edits = similar_edits(name, longs->name);
+
+        if (edits < least_edits) {
+            least_edits = edits;
+            best = longs->name;
+        }
+    }
+    return best;
+}
+
 static int usage_error(int code, const char *word, const struct option *longs, const char *help,
                        struct gpubind_error *err)
 {
+    const char *similar = most_similar(word, longs);
+
     if (code == ':')
         return error_set(err, "option '%s' needs a value", word);
     for (; longs->name; longs++)
@@ -84,6 +109,9 @@ static int usage_error(int code, const char *word, const struct option *longs, c
             return error_set(err, "option '--%s' takes no value", longs->name);
     if (optopt > 0 && optopt < 256 && isprint(optopt))
         return error_set(err, "unknown option '-%c' (%s lists them)", optopt, help);
+    if (similar)
+        return error_set(err, "unknown option '%s'; the nearest is --%s (%s lists them)", word,
+                         similar, help);
     return error_set(err, "unknown option '%s' (%s lists them)", word, help);
 }
 

@@ -1,13 +1,14 @@
 /* The table of all GPUBIND_ variables. */
 #include "core/base/variables.h"
 
-#include <ctype.h>
 #include <string.h>
+
+#include "core/base/similar.h"
 
 #define PREFIX "GPUBIND_"
 #define PREFIX_LENGTH (sizeof PREFIX - 1)
 /* Longer names are compared and shown up to here. */
-#define NAME_MAX_LENGTH 63
+#define NAME_MAX_LENGTH SIMILAR_LONGEST
 
 /* What a user may set: the launcher's and the plugin's options, then the library's. */
 /* clang-format off */
@@ -51,39 +52,6 @@ bool variables_known(const char *name)
            (is_listed(settings, COUNT(settings), word) || is_listed(others, COUNT(others), word));
 }
 
-static int least(int a, int b)
-{
-    return a < b ? a : b;
-}
-
-/* Characters to insert, delete, replace or exchange with their neighbour (Damerau and
- * Levenshtein's distance, where nothing is edited twice). Case makes no difference. */
-static int distance(const char *a, const char *b)
-{
-    int rows[3][NAME_MAX_LENGTH + 1] = {{0}};
-    int *last = rows[0], *row = rows[1], *before_last = rows[2];
-    int m = (int)strlen(a), n = (int)strlen(b);
-
-    for (int j = 0; j <= n; j++)
-        row[j] = j;
-    for (int i = 1; i <= m; i++) {
-        int *oldest = before_last;
-
-        before_last = last;
-        last = row;
-        row = oldest;
-        row[0] = i;
-        for (int j = 1; j <= n; j++) {
-            char x = (char)toupper((unsigned char)a[i - 1]), y = b[j - 1];
-
-            row[j] = least(last[j - 1] + (x != y), least(last[j], row[j - 1]) + 1);
-            if (i > 1 && j > 1 && x == b[j - 2] && toupper((unsigned char)a[i - 2]) == y)
-                row[j] = least(row[j], before_last[j - 2] + 1);
-        }
-    }
-    return row[n];
-}
-
 /* NULL where most of the word would have to change. */
 static const char *most_similar(const char *word)
 {
@@ -91,7 +59,7 @@ static const char *most_similar(const char *word)
     int least_edits = (int)(strlen(word) + 1) / 2 + 1;
 
     for (size_t i = 0; i < COUNT(settings); i++) {
-        int edits = distance(word, settings[i]);
+        int edits = similar_edits(word, settings[i]);
 
         if (edits < least_edits) {
             least_edits = edits;

@@ -132,8 +132,14 @@ int node_restrict(struct node *node, const struct idset *allowed, struct gpubind
     int kept = 0;
 
     node_pus(node, &have);
-    if (!idset_intersects(&have, allowed))
-        return error_set(err, "none of the CPUs that may be used exists on this node");
+    if (!idset_intersects(&have, allowed)) {
+        char *cpus = idlist_text(allowed);
+
+        error_set(err, "none of the CPUs that may be used, %.200s, exists on this node",
+                  cpus ? cpus : "");
+        free(cpus);
+        return -1;
+    }
     to = malloc((size_t)node->ncores * sizeof *to);
     if (!to)
         return error_set(err, "out of memory");

@@ -37,7 +37,7 @@ int map_read(const struct node *node, const char *text, struct policy *policy,
     int status = 0;
 
     if (!copy)
-        return *text == '@' ? -1 : error_set(err, "out of memory");
+        return *text == '@' ? error_of(err, "--map") : error_set(err, "out of memory");
     policy->nmap = 0;
     /* A node without a GPU has nothing to map, which the plan handles. */
     while (node->ngpus && status == 0 && (entry = strsep(&rest, ", \t\r\n")))

@@ -87,10 +87,12 @@ char *file_read_within(const char *path, int seconds, struct gpubind_error *err)
 
 char *file_read_list(const char *path, struct gpubind_error *err)
 {
-    char *list = file_read(path, err);
+    char *list = *path ? file_read(path, err) : NULL;
     size_t length = 0;
     bool between = false;
 
+    if (!*path)
+        error_set(err, "the file has no name");
     for (const char *at = list; at && *at; at++) {
         if (*at == '#')
             at += strcspn(at, "\n") - 1;
