@@ -6,6 +6,7 @@
 #include "bin/cmds.h"
 #include "bin/plugin_diagnose.h"
 #include "bin/plugin_plan.h"
+#include "core/base/similar.h"
 #include "host/launch/launcher.h"
 #include "host/launch/options.h"
 
@@ -91,6 +92,58 @@ static void add_setting(struct text *text, const char *name, const struct mca_pa
                                                            : "PMIX_MCA_mca_base_component_path"));
 }
 
+/* "gpus-per-rank" -> "gpus_per_rank". */
+static void name_parameter(const struct option_row *row, char name[64])
+{
+    text_copy(name, 64, row->name);
+    for (char *at = name; *at; at++)
+        if (*at == '-')
+            *at = '_';
+}
+
+/* The plugin's parameter that the name is nearest to, whose name it may be; NULL: none is like it. */
+static const char *nearest_parameter(const char *name, char nearest[64])
+{
+    int least_edits = (int)strlen(name) / 3 + 1;
+    const char *found = NULL;
+
+    for (int i = 0; i <= option_table.nrows; i++) {
+        char other[64] = "exclusive"; /* which is no option */
+        int edits;
+
+        if (i < option_table.nrows && !option_is_plugins(&option_table.rows[i]))
+            continue;
+        if (i < option_table.nrows)
+            name_parameter(&option_table.rows[i], other);
+        edits = similar_edits(name, other);
+        if (edits >= least_edits)
+            continue;
+        least_edits = edits;
+        strcpy(nearest, other);
+        found = nearest;
+    }
+    return found;
+}
+
+static void add_parameters(struct text *text, const struct plugin_search *places)
+{
+    for (int i = 0; i < places->nparameters; i++) {
+        const char *name = places->parameters[i].name;
+        const struct mca_param *setting = &places->parameters[i].setting;
+        char other[64];
+        const char *nearest = nearest_parameter(name, other);
+
+        text_add(text, "set: " PLUGIN_PARAMETER "%s=%s (%s)", name, setting->value, setting->from);
+        if (!nearest)
+            text_add(text, ", which is no parameter of the plugin");
+        else if (strcmp(nearest, name) != 0)
+            text_add(text,
+                     ", which is no parameter of the plugin; the nearest is " PLUGIN_PARAMETER "%s",
+                     nearest);
+        text_add(text, "\n");
+    }
+}
+
 static void add_place(struct text *text, const char *what, const struct plugin_dir *place)
 {
     const struct plugin_file *file = &place->file;
@@ -112,6 +165,7 @@ static void add_dirs(struct text *text, const struct plugin_view *view)
     add_setting(text, "mca_base_component_path", &places->component_path,
                 places->component_path_too_late);
     add_setting(text, "pmdl", &places->selection, places->selection_too_late);
+    add_parameters(text, places);
     for (int i = 0; i < places->n; i++)
         add_place(text, "looked in", &places->place[i]);
     if (places->left_out)

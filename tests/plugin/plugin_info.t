@@ -174,6 +174,17 @@ verdict 'the environment wins over the file' 0 "would be found in $good"
 mv "$tmp/home/.pmix/mca-params.conf" "$tmp/params"
 run bounded env PMIX_MCA_mca_base_param_files="$tmp/nowhere,$tmp/params" gpubind --plugin-info
 verdict 'in another file' 1 "would not work: pmdl=^gpubind leaves it out ($tmp/params)"
+# The plugin's own parameters, whether it has them or not.
+printf 'pmdl_gpubind_overflw = idle\npmdl_gpubind_gpus_per_rank=2\npmdl_gpubind_zzz =\n' >"$tmp/home/.pmix/mca-params.conf"
+run bounded env PMIX_MCA_pmdl_gpubind_exclusive=1 gpubind --plugin-info
+params=$tmp/home/.pmix/mca-params.conf
+says 'a parameter of a variable' \
+    'set: pmdl_gpubind_exclusive=1 (PMIX_MCA_pmdl_gpubind_exclusive in this environment)'
+says '... of a file' "set: pmdl_gpubind_gpus_per_rank=2 ($params)"
+says '... misspelt' "set: pmdl_gpubind_overflw=idle ($params), which is no parameter of the plugin; the nearest is \
+pmdl_gpubind_overflow"
+says '... that is like none' "set: pmdl_gpubind_zzz= ($params), which is no parameter of the plugin"
+rm "$params"
 mkdir "$own"
 cp "$good/$file" "$own"
 here "$tmp/no_elf"

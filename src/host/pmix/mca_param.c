@@ -8,9 +8,11 @@
 #include "host/sys/env_array.h"
 
 #define PATH_SIZE (PATH_MAX + 64)
+#define OVERRIDING "pmix-mca-params-override.conf"
+#define VARIABLE "PMIX_MCA_"
 
-/* The value of a line "name = value", NULL where it is another's or a comment. */
-static char *value_of(char *line, const char *name)
+/* Splits a line "name = value". NULL: it is empty, or a comment. */
+static char *split(char *line, char **name)
 {
     char *key = line + strspn(line, " \t"), *equals = strchr(key, '='), *value;
 
@@ -18,30 +20,40 @@ static char *value_of(char *line, const char *name)
         return NULL;
     *equals = '\0';
     key[strcspn(key, " \t")] = '\0';
-    if (strcmp(key, name) != 0)
-        return NULL;
+    *name = key;
     value = equals + 1 + strspn(equals + 1, " \t");
     for (size_t end = strlen(value); end && strchr(" \t\r\n", value[end - 1]); end--)
         value[end - 1] = '\0';
     return value;
 }
 
-static bool read_file(const struct mca_param_sources *where, const char *path, const char *name,
-                      struct mca_param *setting)
+/* What a file is read for. */
+struct reader {
+    const char *name; /* of the parameter; or, where there is a visitor, what names begin with */
+    struct mca_param *setting; /* the last of them */
+    mca_param_visitor *visits;
+    void *visitor;
+};
+
+/* Whether the parameter is found, and files behind this one do not count. */
+static bool read_file(const struct mca_param_sources *where, const char *path,
+                      const struct reader *reader)
 {
-    char full[2 * PATH_SIZE], line[PATH_MAX + 128];
+    char full[2 * PATH_SIZE], line[PATH_MAX + 128], *name;
     bool found = false;
     FILE *file;
 
     snprintf(full, sizeof full, "%s%s", where->root, path);
     file = fopen(full, "re");
     while (file && fgets(line, sizeof line, file)) {
-        const char *value = value_of(line, name);
+        const char *value = split(line, &name);
 
-        if (!value)
+        if (value && reader->visits && strncmp(name, reader->name, strlen(reader->name)) == 0)
+            reader->visits(reader->visitor, name, value, path);
+        if (!value || reader->visits || strcmp(name, reader->name) != 0)
             continue;
-        snprintf(setting->value, sizeof setting->value, "%s", value);
-        snprintf(setting->from, sizeof setting->from, "%s", path);
+        snprintf(reader->setting->value, sizeof reader->setting->value, "%s", value);
+        snprintf(reader->setting->from, sizeof reader->setting->from, "%s", path);
         found = true;
     }
     if (file)
@@ -50,8 +62,8 @@ static bool read_file(const struct mca_param_sources *where, const char *path, c
 }
 
 /* The file lies in PMIx's sysconfdir, which PMIx does not tell. */
-static bool read_site(const struct mca_param_sources *where, const char *file, const char *name,
-                      struct mca_param *setting)
+static bool read_site(const struct mca_param_sources *where, const char *file,
+                      const struct reader *reader)
 {
     static const char *const folders[] = {"etc", "share", "/etc", "/etc/pmix"};
     char path[PATH_SIZE], prefix[PATH_MAX];
@@ -66,15 +78,14 @@ static bool read_site(const struct mca_param_sources *where, const char *file, c
             continue;
         snprintf(path, sizeof path, "%s%s%s/%s", absolute ? "" : prefix, absolute ? "" : "/",
                  folders[i], file);
-        if (read_file(where, path, name, setting))
+        if (read_file(where, path, reader))
             return true;
     }
     return false;
 }
 
 /* The user's and the site's, or those that are named in their place. */
-static void read_files(const struct mca_param_sources *where, const char *name,
-                       struct mca_param *setting)
+static void read_files(const struct mca_param_sources *where, const struct reader *reader)
 {
     const char *files = env_array_get(where->env, "PMIX_MCA_mca_base_param_files");
     char path[PATH_SIZE];
@@ -83,32 +94,54 @@ static void read_files(const struct mca_param_sources *where, const char *name,
         int length = (int)strcspn(at, ",:");
 
         snprintf(path, sizeof path, "%.*s", length, at);
-        if (read_file(where, path, name, setting))
+        if (read_file(where, path, reader))
             return;
         at += length + (at[length] != '\0');
     }
     if (files)
         return;
     snprintf(path, sizeof path, "%s/.pmix/mca-params.conf", where->home);
-    if (!*where->home || !read_file(where, path, name, setting))
-        (void)read_site(where, "pmix-mca-params.conf", name, setting);
+    if (!*where->home || !read_file(where, path, reader))
+        (void)read_site(where, "pmix-mca-params.conf", reader);
 }
 
 void mca_param_find(const struct mca_param_sources *where, const char *name,
                     struct mca_param *setting)
 {
+    const struct reader reader = {.name = name, .setting = setting};
     const char *value;
     char variable[64];
 
     memset(setting, 0, sizeof *setting);
-    snprintf(variable, sizeof variable, "PMIX_MCA_%s", name);
+    snprintf(variable, sizeof variable, VARIABLE "%s", name);
     value = env_array_get(where->env, variable);
-    if (read_site(where, "pmix-mca-params-override.conf", name, setting))
+    if (read_site(where, OVERRIDING, &reader))
         return;
     if (!value) {
-        read_files(where, name, setting);
+        read_files(where, &reader);
         return;
     }
     snprintf(setting->value, sizeof setting->value, "%s", value);
     snprintf(setting->from, sizeof setting->from, "%s in %s environment", variable, where->whose);
+}
+
+void mca_params_see(const struct mca_param_sources *where, const char *prefix,
+                    mca_param_visitor *visits, void *visitor)
+{
+    const struct reader reader = {.name = prefix, .visits = visits, .visitor = visitor};
+    char name[64], from[128];
+
+    (void)read_site(where, OVERRIDING, &reader);
+    for (char *const *env = where->env; env && *env; env++) {
+        const char *entry = *env + strlen(VARIABLE);
+        const size_t length = strcspn(*env, "=");
+
+        if (strncmp(*env, VARIABLE, strlen(VARIABLE)) != 0 || !(*env)[length] ||
+            strncmp(entry, prefix, strlen(prefix)) != 0)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)(length - strlen(VARIABLE)), entry);
+        snprintf(from, sizeof from, VARIABLE "%s in %s environment", name, where->whose);
+        visits(visitor, name, *env + length + 1, from);
+    }
+    read_files(where, &reader);
 }

@@ -24,4 +24,10 @@ struct mca_param {
 void mca_param_find(const struct mca_param_sources *where, const char *name,
                     struct mca_param *setting);
 
+/* All whose names begin with prefix, each as often as it is set, those that count first. */
+typedef void mca_param_visitor(void *visitor, const char *name, const char *value,
+                               const char *from);
+void mca_params_see(const struct mca_param_sources *where, const char *prefix,
+                    mca_param_visitor *visits, void *visitor);
+
 #endif

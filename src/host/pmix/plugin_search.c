@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/text.h"
 #include "host/sys/env_array.h"
 
 /* The commands that start ranks and have a PMIx server. */
@@ -122,6 +123,21 @@ static bool is_too_late(char *const *env, const char *variable)
     return getenv(variable) && !env_array_get(env, variable);
 }
 
+static void add_parameter(void *visitor, const char *name, const char *value, const char *from)
+{
+    struct plugin_search *places = visitor;
+    struct mca_param *setting;
+    char *own;
+
+    if (places->nparameters == PLUGIN_PARAMETERS_MAX)
+        return;
+    own = places->parameters[places->nparameters].name;
+    setting = &places->parameters[places->nparameters++].setting;
+    text_copy(own, sizeof places->parameters->name, name + strlen(PLUGIN_PARAMETER));
+    text_copy(setting->value, sizeof setting->value, value);
+    text_copy(setting->from, sizeof setting->from, from);
+}
+
 static void find_settings(struct plugin_search *places, char *const *env)
 {
     bool of_daemon = places->has_daemon && !places->environment_unknown[0];
@@ -131,6 +147,7 @@ static void find_settings(struct plugin_search *places, char *const *env)
                                                            : "this"};
     mca_param_find(&where, "mca_base_component_path", &places->component_path);
     mca_param_find(&where, "pmdl", &places->selection);
+    mca_params_see(&where, PLUGIN_PARAMETER, add_parameter, places);
     places->component_path_too_late = is_too_late(env, "PMIX_MCA_mca_base_component_path");
     places->selection_too_late = is_too_late(env, "PMIX_MCA_pmdl");
 }

@@ -11,6 +11,8 @@
 #include "host/sys/process.h"
 
 #define PLUGIN_DIRS_MAX 32
+#define PLUGIN_PARAMETERS_MAX 32
+#define PLUGIN_PARAMETER "pmdl_gpubind_"
 
 struct plugin_dir {
     char folder[PATH_MAX];
@@ -30,6 +32,11 @@ struct plugin_search {
     struct pmix_library pmix;
     bool pmix_is_guess; /* found from here, not in the daemon */
     struct mca_param component_path, selection;
+    int nparameters; /* the plugin's own, as often as each is set, those that count first */
+    struct {
+        char name[64]; /* behind PLUGIN_PARAMETER */
+        struct mca_param setting;
+    } parameters[PLUGIN_PARAMETERS_MAX];
     /* Set for the rank, though not for the daemon, which is what counts. */
     bool component_path_too_late, selection_too_late;
     int n, left_out;                          /* more places than fit */
