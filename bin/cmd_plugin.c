@@ -119,7 +119,7 @@ static const char *nearest_parameter(const char *name, char nearest[64])
         if (edits >= least_edits)
             continue;
         least_edits = edits;
-        strcpy(nearest, other);
+        text_copy(nearest, 64, other);
         found = nearest;
     }
     return found;

@@ -106,7 +106,7 @@ passed_over 'a master that small jobs do not have' 2 \
     '--master: the job has no rank 9, its ranks are 0 to 1; passed over: pmdl_gpubind_master'
 with="PMIX_MCA_pmdl_gpubind_map=@$tmp/gone PMIX_MCA_pmdl_gpubind_gpus_per_rank=2" job 2 sh -c "$seen"
 passed_over 'a map that is not on this node' 2 \
-    "$tmp/gone: No such file or directory; passed over: pmdl_gpubind_gpus_per_rank, pmdl_gpubind_map"
+    "--map: $tmp/gone: No such file or directory; passed over: pmdl_gpubind_gpus_per_rank, pmdl_gpubind_map"
 with='PMIX_MCA_pmdl_gpubind_gpus_per_rank=9 PMIX_MCA_pmdl_gpubind_overflow=error' job 5 echo ran
 refused_once 'what the site has jobs refused by still does' '5 ranks want a GPU'
 with='PMIX_MCA_pmdl_gpubind_gpus_per_rank=x' job 2 -x GPUBIND_GPUS_PER_RANK=2 sh -c "$seen"
