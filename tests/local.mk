@@ -314,9 +314,15 @@ dist_tests = \
 	tests/tutorial.t \
 	$(check_PROGRAMS)
 
+# What they run, of the programs that are no tests themselves.
+quick_programs = tests/aware/layouts tests/exchange/exchange tests/mpi/ranks
+
+check-quick-programs:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS= check_DATA='$(filter $(quick_programs),$(check_DATA))'
 check-quick:
-	GPUBIND_TEST_QUICK=2 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(quick_tests)'
-.PHONY: check-quick
+	GPUBIND_TEST_QUICK=2 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(quick_tests)' \
+		check_DATA='$(filter $(quick_programs),$(check_DATA))'
+.PHONY: check-quick check-quick-programs
 EXTRA_DIST += $(shell_tests) $(test_data) \
 	tests/apps/apps.sh \
 	tests/apps/cloverleaf.sh \
