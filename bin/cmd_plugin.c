@@ -92,37 +92,20 @@ static void add_setting(struct text *text, const char *name, const struct mca_pa
                                                            : "PMIX_MCA_mca_base_component_path"));
 }
 
-/* "gpus-per-rank" -> "gpus_per_rank". */
-static void name_parameter(const struct option_row *row, char name[64])
+/* The plugin's parameter that the name is nearest to, which may be its own; false: none is like it. */
+static bool nearest_parameter(const char *name, char nearest[64])
 {
-    text_copy(name, 64, row->name);
-    for (char *at = name; *at; at++)
+    struct similar similar = {.word = name, .least = (int)strlen(name) / 3 + 1};
+
+    similar_try(&similar, "exclusive"); /* which is no option */
+    for (int i = 0; i < option_table.nrows; i++)
+        if (option_is_plugins(&option_table.rows[i]))
+            similar_try(&similar, option_table.rows[i].name);
+    text_copy(nearest, 64, similar.best ? similar.best : "");
+    for (char *at = nearest; *at; at++)
         if (*at == '-')
             *at = '_';
-}
-
-/* The plugin's parameter that the name is nearest to, whose name it may be; NULL: none is like it. */
-static const char *nearest_parameter(const char *name, char nearest[64])
-{
-    int least_edits = (int)strlen(name) / 3 + 1;
-    const char *found = NULL;
-
-    for (int i = 0; i <= option_table.nrows; i++) {
-        char other[64] = "exclusive"; /* which is no option */
-        int edits;
-
-        if (i < option_table.nrows && !option_is_plugins(&option_table.rows[i]))
-            continue;
-        if (i < option_table.nrows)
-            name_parameter(&option_table.rows[i], other);
-        edits = similar_edits(name, other);
-        if (edits >= least_edits)
-            continue;
-        least_edits = edits;
-        text_copy(nearest, 64, other);
-        found = nearest;
-    }
-    return found;
+    return similar.best;
 }
 
 static void add_parameters(struct text *text, const struct plugin_search *places)
@@ -130,11 +113,10 @@ static void add_parameters(struct text *text, const struct plugin_search *places
     for (int i = 0; i < places->nparameters; i++) {
         const char *name = places->parameters[i].name;
         const struct mca_param *setting = &places->parameters[i].setting;
-        char other[64];
-        const char *nearest = nearest_parameter(name, other);
+        char nearest[64];
 
         text_add(text, "set: " PLUGIN_PARAMETER "%s=%s (%s)", name, setting->value, setting->from);
-        if (!nearest)
+        if (!nearest_parameter(name, nearest))
             text_add(text, ", which is no parameter of the plugin");
         else if (strcmp(nearest, name) != 0)
             text_add(text,

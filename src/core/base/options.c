@@ -78,22 +78,15 @@ int options_set_presets(const struct option_table *table, unsigned modes, void *
 static const char *most_similar(const char *word, const struct option *longs)
 {
     const int length = (int)strcspn(word, "=") - 2;
-    int least_edits = length / 3 + 1;
-    const char *best = NULL;
     char name[SIMILAR_LONGEST + 1];
+    struct similar similar = {.word = name, .least = length / 3 + 1};
 
     if (strncmp(word, "--", 2) != 0 || length < 1 || length > SIMILAR_LONGEST)
         return NULL;
     text_copy(name, (size_t)length + 1, word + 2);
-    for (; longs->name; longs++) {
-        const int edits = similar_edits(name, longs->name);
-
-        if (edits < least_edits) {
-            least_edits = edits;
-            best = longs->name;
-        }
-    }
-    return best;
+    for (; longs->name; longs++)
+        similar_try(&similar, longs->name);
+    return similar.best;
 }
 
 static int usage_error(int code, const char *word, const struct option *longs, const char *help,

@@ -41,3 +41,13 @@ int similar_edits(const char *a, const char *b)
     }
     return row[n];
 }
+
+void similar_try(struct similar *similar, const char *other)
+{
+    const int edits = similar_edits(similar->word, other);
+
+    if (edits >= similar->least)
+        return;
+    similar->least = edits;
+    similar->best = other;
+}

@@ -9,4 +9,12 @@
  * Levenshtein's distance, where nothing is edited twice). Case makes no difference. */
 int similar_edits(const char *a, const char *b);
 
+/* A search of a list for what is nearest to a word. */
+struct similar {
+    const char *word;
+    int least;        /* edits: as many are too many */
+    const char *best; /* NULL: none is like it */
+};
+void similar_try(struct similar *similar, const char *other);
+
 #endif

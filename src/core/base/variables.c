@@ -55,18 +55,11 @@ bool variables_known(const char *name)
 /* NULL where most of the word would have to change. */
 static const char *most_similar(const char *word)
 {
-    const char *best = NULL;
-    int least_edits = (int)(strlen(word) + 1) / 2 + 1;
+    struct similar similar = {.word = word, .least = (int)(strlen(word) + 1) / 2 + 1};
 
-    for (size_t i = 0; i < COUNT(settings); i++) {
-        int edits = similar_edits(word, settings[i]);
-
-        if (edits < least_edits) {
-            least_edits = edits;
-            best = settings[i];
-        }
-    }
-    return best;
+    for (size_t i = 0; i < COUNT(settings); i++)
+        similar_try(&similar, settings[i]);
+    return similar.best;
 }
 
 /* The name in "GPUBIND_NAME=VALUE", of which there is something to say. */

@@ -133,13 +133,12 @@ void mca_params_see(const struct mca_param_sources *where, const char *prefix,
 
     (void)read_site(where, OVERRIDING, &reader);
     for (char *const *env = where->env; env && *env; env++) {
-        const char *entry = *env + strlen(VARIABLE);
-        const size_t length = strcspn(*env, "=");
+        const size_t before = strlen(VARIABLE), length = strcspn(*env, "=");
 
-        if (strncmp(*env, VARIABLE, strlen(VARIABLE)) != 0 || !(*env)[length] ||
-            strncmp(entry, prefix, strlen(prefix)) != 0)
+        if (strncmp(*env, VARIABLE, before) != 0 || !(*env)[length] ||
+            strncmp(*env + before, prefix, strlen(prefix)) != 0)
             continue;
-        snprintf(name, sizeof name, "%.*s", (int)(length - strlen(VARIABLE)), entry);
+        snprintf(name, sizeof name, "%.*s", (int)(length - before), *env + before);
         snprintf(from, sizeof from, VARIABLE "%s in %s environment", name, where->whose);
         visits(visitor, name, *env + length + 1, from);
     }
