@@ -297,6 +297,44 @@ static void errors_in_status(int how)
     job_result();
 }
 
+/* None of them may take the place of a request that is made later. */
+static void copies_of_handles(void)
+{
+    gpubind_request twice[2], copy;
+    MPI_Status statuses[2];
+    int flag;
+
+    job_test("a request named twice, or by a copy of its handle when it has ended");
+    if (job.rank == 1) {
+        send_to_0(0);
+        send_to_0(2);
+    } else if (job.rank == 0) {
+        succeeds(gpubind_irecv(parts[0].at, BYTES, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &twice[0]),
+                 "irecv");
+        copy = twice[1] = twice[0];
+        fails(gpubind_waitall(2, twice, statuses), MPI_ERR_IN_STATUS, "request 1", "waitall");
+        is_int(statuses[0].MPI_ERROR, MPI_SUCCESS, "MPI_ERROR of the request");
+        is_int(statuses[1].MPI_ERROR, MPI_ERR_REQUEST, "MPI_ERROR of its copy");
+        came(0, &statuses[0], "waitall");
+        twice[0] = twice[1] = copy;
+        fails(gpubind_request_get_status(copy, &flag, statuses), MPI_ERR_REQUEST, "copy", "status");
+        fails(gpubind_cancel(&copy), MPI_ERR_REQUEST, "copy", "cancel");
+        fails(gpubind_test(&copy, &flag, statuses), MPI_ERR_REQUEST, "copy", "test");
+        fails(gpubind_wait(&twice[0], statuses), MPI_ERR_REQUEST, "copy", "wait");
+        fails(gpubind_request_free(&twice[1]), MPI_ERR_REQUEST, "copy", "free");
+        expect(!copy && !twice[0] && !twice[1], "the copies are null now");
+        for (int i = 0; i < 2; i++)
+            succeeds(
+                gpubind_irecv(parts[i].at, BYTES, MPI_BYTE, 1, 2 + i, MPI_COMM_WORLD, &twice[i]),
+                "irecv");
+        expect(twice[0] != twice[1], "two requests have one place");
+        succeeds(gpubind_cancel(&twice[1]), "cancel");
+        succeeds(gpubind_waitall(2, twice, statuses), "waitall");
+        received(&parts[0], BYTES, 2, "a later message");
+    }
+    job_result();
+}
+
 void test_requests_ends(void)
 {
     need_buffer(&out, MEMORY_DEVICE, BYTES);
@@ -311,6 +349,7 @@ void test_requests_ends(void)
     some(false);
     for (int how = 0; how < 4; how++)
         errors_in_status(how);
+    copies_of_handles();
     buffer_clear(&out);
     for (int i = 0; i < N; i++)
         buffer_clear(&parts[i]);

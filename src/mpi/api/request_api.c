@@ -21,7 +21,10 @@ static int end(gpubind_request *request, MPI_Status *status, struct gpubind_erro
 
     if (!operation->channel)
         *request = GPUBIND_REQUEST_NULL;
-    return request_finish(operation, status, err);
+    if (!operation->forgotten)
+        return request_finish(operation, status, err);
+    request_empty_status(status);
+    return request_refuse_ended(err);
 }
 
 static void complete_outlived(int n, const gpubind_request requests[])
@@ -272,7 +275,9 @@ int gpubind_testsome(int n, gpubind_request requests[], int *nended, int indices
 
 int gpubind_request_get_status(gpubind_request request, int *flag, MPI_Status *status)
 {
+    struct gpubind_error err;
     MPI_Comm comm;
+    int result = MPI_SUCCESS;
 
     library_enter("gpubind_request_get_status");
     complete_outlived(1, &request);
@@ -282,9 +287,11 @@ int gpubind_request_get_status(gpubind_request request, int *flag, MPI_Status *s
     *flag = is_idle(request) || request->done;
     if (is_idle(request))
         request_empty_status(status);
+    else if (request->forgotten)
+        result = request_refuse_ended(&err);
     else if (*flag)
         request_status(request, status);
-    return library_leave(comm, MPI_SUCCESS, "gpubind_request_get_status", NULL);
+    return library_leave(comm, result, "gpubind_request_get_status", &err);
 }
 
 /* Cancels a receive that no message was matched to. A matched one completes as usual. */
@@ -310,6 +317,8 @@ int gpubind_cancel(gpubind_request *request)
         error_set(&err, operation ? "a persistent request cannot be cancelled"
                                   : "the request is GPUBIND_REQUEST_NULL");
         result = MPI_ERR_REQUEST;
+    } else if (operation->forgotten) {
+        result = request_refuse_ended(&err);
     } else if (operation->kind == REQUEST_RECEIVE && operation->rank != MPI_PROC_NULL &&
                !operation->done) {
         progress_step(); /* a message that has come already is matched */

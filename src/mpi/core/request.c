@@ -87,6 +87,8 @@ static void put_back(struct gpubind_operation *operation)
     gpu_completion_drop(&operation->before);
     if (operation->comm)
         comm_leave(operation->comm);
+    operation->comm = NULL; /* the handle may have copies */
+    operation->channel = NULL;
     operation->next = spare;
     spare = operation;
 }
@@ -103,6 +105,12 @@ void request_free(struct gpubind_operation *operation)
     operation->forgotten = true;
     if (!operation->held)
         put_back(operation);
+}
+
+int request_refuse_ended(struct gpubind_error *err)
+{
+    error_set(err, "the request has ended; this is a copy of its handle");
+    return MPI_ERR_REQUEST;
 }
 
 void request_serve(struct gpubind_operation *operation)

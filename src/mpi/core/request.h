@@ -143,6 +143,9 @@ static inline void request_went(struct gpubind_operation *operation, enum trace_
 /* Orders the request after the work that is in the legacy stream now. A failure of that work
  * becomes the request's error when its message is known, so that the other side is told. */
 void request_order(struct gpubind_operation *operation);
+/* Of a `forgotten` one that the application names again: twice in a list, or by a copy of its handle. As long as no
+ * other request has its place, that is seen. MPI_ERR_REQUEST. */
+int request_refuse_ended(struct gpubind_error *err);
 /* 1: the buffer may be touched; 0: not yet; -1: the request has completed with an error. */
 int request_check_order(struct gpubind_operation *operation);
 void requests_clear(void);
