@@ -314,14 +314,14 @@ dist_tests = \
 	tests/tutorial.t \
 	$(check_PROGRAMS)
 
-# What they run, of the programs that are no tests themselves.
-quick_programs = tests/aware/layouts tests/exchange/exchange tests/mpi/ranks
+# What both run, of the programs that are no tests themselves.
+quick_data = $(filter tests/aware/layouts tests/exchange/exchange tests/mpi/ranks,$(test_programs))
 
 check-quick-programs:
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS= check_DATA='$(filter $(quick_programs),$(check_DATA))'
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS= check_DATA='$(quick_data)'
 check-quick:
 	GPUBIND_TEST_QUICK=2 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(quick_tests)' \
-		check_DATA='$(filter $(quick_programs),$(check_DATA))'
+		check_DATA='$(quick_data)'
 .PHONY: check-quick check-quick-programs
 EXTRA_DIST += $(shell_tests) $(test_data) \
 	tests/apps/apps.sh \

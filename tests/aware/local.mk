@@ -127,7 +127,7 @@ aware_programs = \
 	tests/aware/windows
 EXTRA_PROGRAMS += $(aware_programs)
 if HAVE_MPI
-check_DATA += $(aware_programs)
+test_programs += $(aware_programs)
 endif
 CLEANFILES += $(aware_programs)
 

@@ -1,7 +1,7 @@
 # Exchanges between two processes, with the library's src/gpu linked in. It is no
 # check_PROGRAM: tests/gpu/exchange.t runs it on the simulated driver and on GPUs.
 EXTRA_PROGRAMS += tests/exchange/exchange
-check_DATA += tests/exchange/exchange
+test_programs += tests/exchange/exchange
 CLEANFILES += tests/exchange/exchange
 tests_exchange_exchange_SOURCES = \
 	tests/exchange/exchange.c \
@@ -16,7 +16,7 @@ shell_tests += tests/gpu/exchange.t
 
 # Likewise the reduction kernel, by tests/gpu/reduce.t.
 EXTRA_PROGRAMS += tests/gpu/reduce
-check_DATA += tests/gpu/reduce
+test_programs += tests/gpu/reduce
 CLEANFILES += tests/gpu/reduce
 tests_gpu_reduce_SOURCES = tests/gpu/reduce.c tests/tap.h
 if !HAVE_NVCC

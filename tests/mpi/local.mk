@@ -5,10 +5,10 @@
 # The same for programs of MPICH, over its library.
 EXTRA_PROGRAMS += tests/mpi/ranks tests/mpi/ranks_mpich
 if HAVE_MPI
-check_DATA += tests/mpi/ranks
+test_programs += tests/mpi/ranks
 endif
 if FOR_MPICH
-check_DATA += tests/mpi/ranks_mpich
+test_programs += tests/mpi/ranks_mpich
 endif
 CLEANFILES += tests/mpi/ranks tests/mpi/ranks_mpich
 

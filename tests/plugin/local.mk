@@ -2,7 +2,7 @@
 # check_PROGRAM: those run by themselves. -rdynamic: its malloc stands before libc's.
 EXTRA_PROGRAMS += tests/plugin/server
 if HAVE_PMIX
-check_DATA += tests/plugin/server
+test_programs += tests/plugin/server
 endif
 CLEANFILES += tests/plugin/server
 

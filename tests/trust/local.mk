@@ -7,7 +7,7 @@ EXTRA_DIST += tests/trust/calls.tsv
 
 # Started by the tests: a check_PROGRAM would run by itself.
 EXTRA_PROGRAMS += tests/trust/refuse tests/trust/stranger
-check_DATA += tests/trust/refuse tests/trust/stranger
+test_programs += tests/trust/refuse tests/trust/stranger
 CLEANFILES += tests/trust/refuse tests/trust/stranger
 tests_trust_refuse_SOURCES = tests/trust/refuse.c
 tests_trust_refuse_LDADD =
