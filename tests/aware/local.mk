@@ -26,6 +26,7 @@ aware_tests = \
 	tests/aware/mpich.t \
 	tests/aware/nodes.t \
 	tests/aware/one_sided.t \
+	tests/aware/opened.t \
 	tests/aware/order.t \
 	tests/aware/packing.t \
 	tests/aware/partitioned.t \
@@ -52,6 +53,7 @@ EXTRA_DIST += \
 	tests/aware/queries.c \
 	tests/aware/sessions.c \
 	tests/aware/spawn.c \
+	tests/aware/opened.py \
 	tests/aware/traced.py
 
 if HAVE_MPI
