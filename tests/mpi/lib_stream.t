@@ -40,6 +40,9 @@ for setting in simulated 'slow copies' 'no peers' kernels 'kernels, locks' 'one 
     'network threads' GPU 'GPU shared' 'GPU network threads'; do
     on "$setting" 2 on_stream_sendrecv
 done
+
+[ -n "$SANITIZED" ] || quick_ends_here
+
 for setting in simulated kernels 'one device, kernels' GPU; do
     on "$setting" 4 on_stream_group
     on "$setting" 1 on_stream_sendrecv
