@@ -333,6 +333,31 @@ static void copies_of_handles(void)
         received(&parts[0], BYTES, 2, "a later message");
     }
     job_result();
+
+    job_test("a copy of the handle of a request that was freed while active");
+    if (job.rank == 0) {
+        for (int i = 0; i < 2; i++)
+            succeeds(
+                gpubind_irecv(parts[i].at, BYTES, MPI_BYTE, 1, 4 + i, MPI_COMM_WORLD, &twice[i]),
+                "irecv");
+        copy = twice[0];
+        succeeds(gpubind_request_free(&twice[0]), "free");
+        twice[0] = copy;
+        fails(gpubind_request_free(&twice[0]), MPI_ERR_REQUEST, "copy", "a second free");
+        fails(gpubind_cancel(&copy), MPI_ERR_REQUEST, "copy", "cancel");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (job.rank == 1) {
+        send_to_0(4);
+        send_to_0(5);
+    } else if (job.rank == 0) {
+        fails(gpubind_wait(&copy, statuses), MPI_ERR_REQUEST, "copy", "wait");
+        expect(!copy, "the copy is null now");
+        succeeds(gpubind_wait(&twice[1], statuses), "wait");
+        received(&parts[1], BYTES, 5, "the next message");
+        received(&parts[0], BYTES, 4, "what the freed one received");
+    }
+    job_result();
 }
 
 void test_requests_ends(void)

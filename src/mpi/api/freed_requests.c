@@ -49,6 +49,7 @@ static void look(void)
 
 void freed_add(struct gpubind_operation *request)
 {
+    request->freed = true;
     request->next_freed = freed;
     freed = request;
     look();

@@ -120,8 +120,8 @@ int gpubind_request_free(gpubind_request *request)
     if (!operation) {
         error_set(&err, "the request is GPUBIND_REQUEST_NULL");
         result = MPI_ERR_REQUEST;
-    } else if (operation->forgotten) {
-        result = request_refuse_ended(&err);
+    } else if (request_is_stale(operation)) {
+        result = request_refuse_stale(&err);
     } else if (operation->inactive) {
         result = persistent_free(operation, &err);
     } else if (outlived) {

@@ -19,12 +19,12 @@ static int end(gpubind_request *request, MPI_Status *status, struct gpubind_erro
 {
     struct gpubind_operation *operation = *request;
 
-    if (!operation->channel)
+    if (!operation->channel || request_is_stale(operation))
         *request = GPUBIND_REQUEST_NULL;
-    if (!operation->forgotten)
+    if (!request_is_stale(operation))
         return request_finish(operation, status, err);
     request_empty_status(status);
-    return request_refuse_ended(err);
+    return request_refuse_stale(err);
 }
 
 static void complete_outlived(int n, const gpubind_request requests[])
@@ -287,8 +287,8 @@ int gpubind_request_get_status(gpubind_request request, int *flag, MPI_Status *s
     *flag = is_idle(request) || request->done;
     if (is_idle(request))
         request_empty_status(status);
-    else if (request->forgotten)
-        result = request_refuse_ended(&err);
+    else if (request_is_stale(request))
+        result = request_refuse_stale(&err);
     else if (*flag)
         request_status(request, status);
     return library_leave(comm, result, "gpubind_request_get_status", &err);
@@ -317,8 +317,8 @@ int gpubind_cancel(gpubind_request *request)
         error_set(&err, operation ? "a persistent request cannot be cancelled"
                                   : "the request is GPUBIND_REQUEST_NULL");
         result = MPI_ERR_REQUEST;
-    } else if (operation->forgotten) {
-        result = request_refuse_ended(&err);
+    } else if (request_is_stale(operation)) {
+        result = request_refuse_stale(&err);
     } else if (operation->kind == REQUEST_RECEIVE && operation->rank != MPI_PROC_NULL &&
                !operation->done) {
         progress_step(); /* a message that has come already is matched */

@@ -107,9 +107,9 @@ void request_free(struct gpubind_operation *operation)
         put_back(operation);
 }
 
-int request_refuse_ended(struct gpubind_error *err)
+int request_refuse_stale(struct gpubind_error *err)
 {
-    error_set(err, "the request has ended; this is a copy of its handle");
+    error_set(err, "the request has ended or was freed; this is a copy of its handle");
     return MPI_ERR_REQUEST;
 }
 

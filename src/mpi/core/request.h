@@ -43,7 +43,8 @@ struct gpubind_operation {
     const struct request_ops *ops;
     bool done;
     bool held;        /* the progress engine uses it, perhaps after it is done */
-    bool forgotten;   /* the application has freed it, or has been told of its end */
+    bool forgotten;   /* nobody asks for it any more: put back when it is not held */
+    bool freed;       /* by gpubind_request_free, while it was active */
     bool served;      /* held, and the progress thread should not pause */
     bool waited;      /* a thread waits in the library */
     bool inactive;    /* persistent, and not started */
@@ -143,9 +144,14 @@ static inline void request_went(struct gpubind_operation *operation, enum trace_
 /* Orders the request after the work that is in the legacy stream now. A failure of that work
  * becomes the request's error when its message is known, so that the other side is told. */
 void request_order(struct gpubind_operation *operation);
-/* Of a `forgotten` one that the application names again: twice in a list, or by a copy of its handle. As long as no
- * other request has its place, that is seen. MPI_ERR_REQUEST. */
-int request_refuse_ended(struct gpubind_error *err);
+/* The application has been told of its end, or has freed it, and names it again: twice in a list, or by a copy of its
+ * handle. As long as no other request has its place, that is seen. */
+static inline bool request_is_stale(const struct gpubind_operation *operation)
+{
+    return operation && (operation->forgotten || operation->freed);
+}
+/* Says so. MPI_ERR_REQUEST. */
+int request_refuse_stale(struct gpubind_error *err);
 /* 1: the buffer may be touched; 0: not yet; -1: the request has completed with an error. */
 int request_check_order(struct gpubind_operation *operation);
 void requests_clear(void);
