@@ -50,10 +50,10 @@ EXTRA_DIST += \
 	tests/aware/mpi4py.sh \
 	tests/aware/over_mpich.sh \
 	tests/aware/mpi4py_gpu.py \
+	tests/aware/opened.py \
 	tests/aware/queries.c \
 	tests/aware/sessions.c \
 	tests/aware/spawn.c \
-	tests/aware/opened.py \
 	tests/aware/traced.py
 
 if HAVE_MPI

@@ -85,7 +85,7 @@ for n in 2 4; do
     check '... and the report knows of the server' grep -q 'an MPS server is running' "$tmp/err"
     gone '... and it ends'
 done
-# One after the other: of four that ask the daemon at once, some "Cannot send command".
+# One after the other: of four that asked the daemon at once, one was told "Cannot send command".
 # shellcheck disable=SC2016 # the ranks expand it
 job $((2 * gpus)) sh -c \
     '"$0" "flock $0.lock sh -c \"echo get_server_list | timeout 20 nvidia-cuda-mps-control\""' "$tmp/client"

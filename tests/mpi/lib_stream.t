@@ -41,6 +41,7 @@ for setting in simulated 'slow copies' 'no peers' kernels 'kernels, locks' 'one 
     on "$setting" 2 on_stream_sendrecv
 done
 
+# Under sanitizers, whose run is a quick one, the rest has to be looked at, too.
 [ -n "$SANITIZED" ] || quick_ends_here
 
 for setting in simulated kernels 'one device, kernels' GPU; do
