@@ -81,7 +81,7 @@ src/gpu/kernel_built.c: $(kernel_code) \
 		src/gpu/reduce/reduce_kernel.h \
 		src/gpu/reduce/reduce_share.h
 	$(AM_V_at)$(MKDIR_P) src/gpu
-	$(AM_V_GEN)$(NVCC) $(NVCC_CODE) -fatbin -I$(top_srcdir)/src -o src/gpu/kernels.fatbin \
+	$(AM_V_GEN)$(NVCC) $(NVCC_CODE) --threads 0 -fatbin -I$(top_srcdir)/src -o src/gpu/kernels.fatbin \
 		$(top_srcdir)/src/gpu/kernels.cu && \
 	{ echo '#include "gpu/kernel_image.h"'; \
 	  echo 'static _Alignas(8) const unsigned char bytes[] = {'; \
