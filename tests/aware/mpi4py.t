@@ -6,13 +6,13 @@ aware=$top_builddir/src/aware/.libs/libgpubind-aware.so
 mpi_library=$(ldd "$aware" 2>/dev/null | awk '$1 ~ /^libmpich[.]so/ { print $3 }')
 . "$top_srcdir/tests/aware/mpi4py.sh"
 
-on_gpus 1 2
 if [ "$(nproc)" -ge 4 ]; then
-    on_gpus 4
+    on_gpus 1 2 4
+    on_windows 1 2
 else
-    on_gpus 3 # four of them take 200 s on two cores
+    on_gpus 1 3 # four of them take 200 s on two cores
+    on_windows 2
 fi
-on_windows 1 2
 on_host
 example
 nothing_left 'nothing is left behind'

@@ -13,11 +13,13 @@ limit=400
 on_gpus 2
 if [ "$(nproc)" -ge 4 ]; then
     on_gpus 4
+    on_windows 1
+    on_mirrors 1
 else
     skip 'arrays of the GPU, 4 ranks' 'fewer than four cores'
 fi
-on_windows 1 2
-on_mirrors 1 2
+on_windows 2
+on_mirrors 2
 example
 nothing_left 'nothing is left behind'
 done_testing
