@@ -154,6 +154,8 @@ is 'a planning variable in a run' \
 # One object a node, whatever is on it; one rank a GPU by default.
 is 'a node without ranks' "$(bounded gpubind --quiet --plan --json --ranks 1 --nodes 2 \
     --topology "$machines/small-4c2g.xml" | sed -n 's/.*"ranks":\[\]}/none/p')" none
+is '--plan --report=json: as --json' "$(bounded gpubind --quiet --plan --report=json --ranks 2 \
+    --topology "$demo" | grep -c '^{.*}$')" 1
 is 'nodes of two and four GPUs' "$(bounded gpubind --quiet --plan --json \
     --nodes "a=$machines/small-4c2g.xml,b=$machines/thesis-6c4g.xml" | grep -o '"local"' | wc -l)" 6
 is '... have as many ranks each' "$(bounded gpubind --quiet --plan \

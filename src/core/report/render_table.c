@@ -79,6 +79,8 @@ void render_table(const struct node *node, const struct plan *plan, const struct
     struct grid grid;
 
     add_title(node, plan, text);
+    if (!plan->nranks)
+        return;
     if (grid_make(&grid, plan->nranks + 1, COLUMNS) < 0) {
         text->failed = true;
         grid_clear(&grid);
