@@ -10,7 +10,7 @@ if [ "$(nproc)" -ge 4 ]; then
     on_gpus 1 2 4
     on_windows 1 2
 else
-    on_gpus 1 3 # four of them take 200 s on two cores
+    on_gpus 1 2 # three of them take 100 s on two cores, four 200
     on_windows 2
 fi
 on_host

@@ -14,7 +14,7 @@ ln -s "$top_builddir/tests/sim/.libs/libcudasim.so" "$tmp/cuda/libcuda.so.1"
 # lib.sh unset it; what this shell was started with is still there.
 asked() { tr '\0' '\n' <"/proc/$$/environ" | sed -n "s/^$1=//p"; }
 real_gpu=$(asked GPUBIND_TEST_GPU)
-# A few settings in place of all; 2: four of them.
+# A few settings in place of all; 2: four of them, 3: two.
 quick=$(asked GPUBIND_TEST_QUICK)
 
 # NAME | what the ranks find in their environment. "GPU" in a name: on real ones.
@@ -129,7 +129,8 @@ $(said)"
 is_wanted() {
     case $quick.$1 in
     2.simulated | 2.kernels | 2.network* | 2.GPU*) ;;
-    2.*) return 1 ;;
+    3.simulated | 3.'network path' | 3.GPU) ;;
+    [23].*) return 1 ;;
     esac
     case $1 in
     'no GPU') [ "$real_gpu" != only ] ;;
