@@ -118,15 +118,19 @@ aware_fortran = src/aware/api/attributes_fortran.c src/aware/api/errhandlers_for
 aware_flags = $(AM_CFLAGS) $(HIDDEN_CFLAGS) -pthread
 aware_ldflags = -version-info 1:0:1 -pthread
 aware_libs = src/gpu/libgpubind-gpu.la src/core/libgpubind-core.la
+# No static library: a program is started with it, or loads it before MPI.
+aware_shared = --tag=disable-static
 aware_pmpi = $(AM_CPPFLAGS) -DAWARE_PMPI
 
 if HAVE_MPI
 lib_LTLIBRARIES += src/aware/libgpubind-aware.la
 noinst_LTLIBRARIES += src/aware/libpmpi.la
 endif
+src_aware_libpmpi_la_LIBTOOLFLAGS = $(aware_shared)
 src_aware_libpmpi_la_CPPFLAGS = $(aware_pmpi)
 src_aware_libpmpi_la_CFLAGS = $(aware_flags) $(MPI_CFLAGS)
 src_aware_libpmpi_la_SOURCES = $(aware_stand_ins)
+src_aware_libgpubind_aware_la_LIBTOOLFLAGS = $(aware_shared)
 src_aware_libgpubind_aware_la_CFLAGS = $(aware_flags) $(MPI_CFLAGS)
 src_aware_libgpubind_aware_la_LDFLAGS = $(aware_ldflags)
 src_aware_libgpubind_aware_la_LIBADD = src/aware/libpmpi.la $(aware_libs) $(MPI_LIBS)
@@ -139,9 +143,11 @@ if FOR_MPICH
 lib_LTLIBRARIES += src/aware/libgpubind-aware-mpich.la
 noinst_LTLIBRARIES += src/aware/libpmpi-mpich.la
 endif
+src_aware_libpmpi_mpich_la_LIBTOOLFLAGS = $(aware_shared)
 src_aware_libpmpi_mpich_la_CPPFLAGS = $(aware_pmpi) -DGPUBIND_MPI_OF_PROGRAM
 src_aware_libpmpi_mpich_la_CFLAGS = $(aware_flags) $(MPICH_CFLAGS)
 src_aware_libpmpi_mpich_la_SOURCES = $(aware_stand_ins)
+src_aware_libgpubind_aware_mpich_la_LIBTOOLFLAGS = $(aware_shared)
 src_aware_libgpubind_aware_mpich_la_CPPFLAGS = $(AM_CPPFLAGS) -DGPUBIND_MPI_OF_PROGRAM
 src_aware_libgpubind_aware_mpich_la_CFLAGS = $(aware_flags) $(MPICH_CFLAGS)
 src_aware_libgpubind_aware_mpich_la_LDFLAGS = $(aware_ldflags)
@@ -152,9 +158,11 @@ if FOR_OPENMPI
 lib_LTLIBRARIES += src/aware/libgpubind-aware-openmpi.la
 noinst_LTLIBRARIES += src/aware/libpmpi-openmpi.la
 endif
+src_aware_libpmpi_openmpi_la_LIBTOOLFLAGS = $(aware_shared)
 src_aware_libpmpi_openmpi_la_CPPFLAGS = $(aware_pmpi)
 src_aware_libpmpi_openmpi_la_CFLAGS = $(aware_flags) $(OPENMPI_CFLAGS)
 src_aware_libpmpi_openmpi_la_SOURCES = $(aware_stand_ins)
+src_aware_libgpubind_aware_openmpi_la_LIBTOOLFLAGS = $(aware_shared)
 src_aware_libgpubind_aware_openmpi_la_CFLAGS = $(aware_flags) $(OPENMPI_CFLAGS)
 src_aware_libgpubind_aware_openmpi_la_LDFLAGS = $(aware_ldflags)
 src_aware_libgpubind_aware_openmpi_la_LIBADD = src/aware/libpmpi-openmpi.la $(aware_libs) $(OPENMPI_LIBS)
@@ -166,9 +174,11 @@ if FOR_MPI_ABI
 lib_LTLIBRARIES += src/aware/libgpubind-aware-mpi-abi.la
 noinst_LTLIBRARIES += src/aware/libpmpi-mpi-abi.la
 endif
+src_aware_libpmpi_mpi_abi_la_LIBTOOLFLAGS = $(aware_shared)
 src_aware_libpmpi_mpi_abi_la_CPPFLAGS = $(aware_pmpi)
 src_aware_libpmpi_mpi_abi_la_CFLAGS = $(aware_flags) $(MPI_ABI_CFLAGS)
 src_aware_libpmpi_mpi_abi_la_SOURCES = $(aware_stand_ins)
+src_aware_libgpubind_aware_mpi_abi_la_LIBTOOLFLAGS = $(aware_shared)
 src_aware_libgpubind_aware_mpi_abi_la_CFLAGS = $(aware_flags) $(MPI_ABI_CFLAGS)
 src_aware_libgpubind_aware_mpi_abi_la_LDFLAGS = $(aware_ldflags)
 src_aware_libgpubind_aware_mpi_abi_la_LIBADD = src/aware/libpmpi-mpi-abi.la $(aware_libs) $(MPI_LAZY)
