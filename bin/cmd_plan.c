@@ -170,7 +170,7 @@ static void render(const struct planning *planning, const struct placement *at, 
 {
     const struct gpu_ranks peers = {planning->npeers, planning->peers};
 
-    if (planning->options->json || planning->options->report == REPORT_JSON)
+    if (planning->options->json || (planning->options->report & REPORT_JSON))
         render_json(&at->node, &at->plan, &peers, text);
     else
         render_table(&at->node, &at->plan, &peers, text);

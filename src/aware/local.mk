@@ -118,7 +118,7 @@ aware_fortran = src/aware/api/attributes_fortran.c src/aware/api/errhandlers_for
 aware_flags = $(AM_CFLAGS) $(HIDDEN_CFLAGS) -pthread
 aware_ldflags = -version-info 1:0:1 -pthread
 aware_libs = src/gpu/libgpubind-gpu.la src/core/libgpubind-core.la
-# No static library: a program is started with it, or loads it before MPI.
+# No static library: the dynamic linker alone puts it before MPI.
 aware_shared = --tag=disable-static
 aware_pmpi = $(AM_CPPFLAGS) -DAWARE_PMPI
 

@@ -6,13 +6,13 @@ aware=$top_builddir/src/aware/.libs/libgpubind-aware.so
 mpi_library=$(ldd "$aware" 2>/dev/null | awk '$1 ~ /^libmpich[.]so/ { print $3 }')
 . "$top_srcdir/tests/aware/mpi4py.sh"
 
+on_gpus 1 2
 if [ "$(nproc)" -ge 4 ]; then
-    on_gpus 1 2 4
-    on_windows 1 2
+    on_gpus 4
 else
-    on_gpus 1 2 # three of them take 100 s on two cores, four 200
-    on_windows 2
+    skip 'arrays of the GPU, 4 ranks' 'fewer than four cores'
 fi
+on_windows 1 2
 on_host
 example
 nothing_left 'nothing is left behind'

@@ -6,7 +6,7 @@ MPIRUN=$(command -v mpirun.mpich || command -v mpiexec.hydra) || skip_all 'no mp
 aware=$top_builddir/src/aware/.libs/libgpubind-aware-mpich.so
 mpi_library=$(ldconfig -p 2>/dev/null | awk '$1 == "libmpich.so.12" { print $NF; exit }')
 [ -n "$mpi_library" ] || skip_all 'no libmpich.so.12'
-# Ranks of MPICH spin while they wait: on two cores, beside other tests, two of them take five minutes.
+# Ranks of MPICH spin while they wait: this took five minutes on two cores, beside other tests.
 [ "$(nproc)" -ge 4 ] || skip_all 'fewer than four cores'
 . "$top_srcdir/tests/aware/mpi4py.sh"
 
