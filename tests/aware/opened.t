@@ -27,6 +27,20 @@ if has_mpich; then
     is 'a library that is both is linked' "$status" 0
     MPIRUN=$hydra
     opens "$tmp/libmpi-gpu.so"
+
+    # Nothing comes before functions of the program's own, and none of these is behind the library's.
+    archive=$(echo /usr/lib/*/libmpich.a)
+    if [ -e "$archive" ] && pkg-config --exists mpich; then
+        run mpicc.mpich "$top_srcdir/examples/gpu_aware.c" -o "$tmp/static" -Wl,--no-as-needed "$aware" \
+            "-Wl,-rpath,${aware%/*}" -Wl,--as-needed "$archive" \
+            $(pkg-config --static --libs mpich | sed 's/-lmpich//') -ldl
+        is 'a program is linked with the library and with a static MPI' "$status" 0
+        start simulated 2 "$tmp/static"
+        is '... and says what is missing' "$([ "$status" = 0 ] || sort -u "$tmp/err")" \
+            'gpubind: the MPI library that is loaded has no MPI_Init'
+    else
+        skip 'a static MPI' 'no libmpich.a, or no pkg-config for it'
+    fi
 fi
 nothing_left 'nothing is left behind'
 done_testing

@@ -4,6 +4,7 @@
 #include <link.h>
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 __thread bool is_behind;
 
@@ -46,13 +47,24 @@ bool next_has(const char *name)
     return find(name) != NULL;
 }
 
+/* MPI is not up where it is linked statically: not even MPI_Init is behind ours. */
+static _Noreturn void give_up(void)
+{
+    int up = 0;
+
+    PMPI_Initialized(&up);
+    if (up)
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_OTHER);
+    _Exit(EXIT_FAILURE);
+}
+
 void *next_function(const char *name)
 {
     void *found = find(name);
 
     if (!found) {
         fprintf(stderr, "gpubind: the MPI library that is loaded has no %s\n", name);
-        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_OTHER);
+        give_up();
     }
     return found;
 }
