@@ -171,6 +171,12 @@ static const struct {
     {"library-version", "cd usr/lib/x86_64-linux-gnu; mv libnvidia-ml.so.580.159.03 "
                         "libnvidia-ml.so.580.200; ln -sf libnvidia-ml.so.580.200 libnvidia-ml.so.1",
      DOCTOR_FOUND, "580.200"},
+    {"library-version", "cd usr/lib/x86_64-linux-gnu; mkdir nvidia ../../../etc/alternatives; "
+                        "mv libnvidia-ml.so.580.159.03 nvidia/libnvidia-ml.so.580.200; "
+                        "ln -sf ../../../etc/alternatives/glx--libnvidia-ml.so.1-x86_64 libnvidia-ml.so.1; "
+                        "ln -s ../../usr/lib/x86_64-linux-gnu/nvidia/libnvidia-ml.so.580.200 "
+                        "../../../etc/alternatives/glx--libnvidia-ml.so.1-x86_64",
+     DOCTOR_FOUND, "580.200"},
     {"library-version", "rm usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1", DOCTOR_UNKNOWN, "libraries"},
     {"hidden-gpus", "rm dev/nvidia1", DOCTOR_FOUND, "1 of the machine's 2"},
     {"hidden-gpus", "rm dev/nvidia[01]", DOCTOR_FOUND, "2 of the machine's 2"},

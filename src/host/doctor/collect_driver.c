@@ -39,24 +39,33 @@ static void read_version(const char *root, struct doctor_facts *facts)
         }
 }
 
-/* libnvidia-ml.so.1 is a link to libnvidia-ml.so.580.159.03. */
+static size_t length_of_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+/* libnvidia-ml.so.1 is a link to libnvidia-ml.so.580.159.03; with Debian's packages by way of /etc/alternatives. */
 static void read_library_version(const char *root, struct doctor_facts *facts)
 {
-    char target[PATH_MAX], path[512];
+    char target[PATH_MAX], path[2 * PATH_MAX];
     const char *version;
+    size_t folder;
 
     snprintf(path, sizeof path, "%s", facts->nvml_path);
     for (int links = 0; links < 8; links++) {
-        if (!sysroot_link_name(root, path, target, sizeof target))
+        if (!sysroot_link(root, path, target, sizeof target))
             return;
-        version = strstr(target, ".so.");
+        version = strstr(target + length_of_folder(target), ".so.");
         if (version && strchr(version + 4, '.')) {
             snprintf(facts->nvml_version, sizeof facts->nvml_version, "%.31s", version + 4);
             return;
         }
-        if (strrchr(path, '/'))
-            strrchr(path, '/')[1] = '\0';
-        strncat(path, target, sizeof path - strlen(path) - 1);
+        folder = target[0] == '/' ? 0 : length_of_folder(path);
+        if (folder + strlen(target) >= sizeof path)
+            return;
+        strcpy(path + folder, target);
     }
 }
 
