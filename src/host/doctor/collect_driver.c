@@ -65,7 +65,7 @@ static void read_library_version(const char *root, struct doctor_facts *facts)
         folder = target[0] == '/' ? 0 : length_of_folder(path);
         if (folder + strlen(target) >= sizeof path)
             return;
-        strcpy(path + folder, target);
+        memcpy(path + folder, target, strlen(target) + 1);
     }
 }
 
