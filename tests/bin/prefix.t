@@ -12,7 +12,7 @@ library=$top_builddir/src/mpi/.libs
 configured() {
     mkdir -p "$tmp/build"
     (cd "$tmp/build" && limit=300 bounded sh "$top_srcdir/configure" --quiet --cache-file="$tmp/cache" \
-        --without-pmix --without-fortran --prefix="$@" MPICC="$MPICC" && cat src/mpi/gpubind.pc) \
+        --without-cuda --without-pmix --without-fortran --prefix="$@" MPICC="$MPICC" && cat src/mpi/gpubind.pc) \
         2>"$tmp/err"
 }
 prefix=$tmp/own
