@@ -4,7 +4,7 @@
 #     root=FOLDER root_suite=trixie root_packages='gcc make'
 #     . "$top_srcdir/tests/root.sh"
 #     root_make || skip_all "$root_why"
-#     root_unpack gpubind-0.1.0.tar.gz || ...
+#     root_unpack gpubind-0.1.0.tar.gz bin/gpubind || ...
 #     root_run sh -c "cd $root_source && make check"
 #
 # $root stays, for the next time. What is to be installed in copies of it, which have no network, is
@@ -52,17 +52,18 @@ root_copy() {
     root=$root-$1
 }
 
-# root_unpack TARBALL [CONFIGURE-ARG...]: builds it in the root, in $root_source
+# root_unpack TARBALL MAKE-ARGS [CONFIGURE-ARG...]: builds it in the root, in $root_source
 # (output in $root.build.log).
 root_unpack() {
-    root_tarball=$1
-    shift
+    root_tarball=$1 root_make_args=$2
+    shift 2
     rm -rf "$root/src"
     mkdir "$root/src"
     tar xf "$root_tarball" -C "$root/src" || root_no "cannot unpack $root_tarball" || return
     root_source=/src/$(ls "$root/src")
     # shellcheck disable=SC2016 # the inner shell's
-    root_run sh -c 'cd "$0" && ./configure "$@" && make -j2' "$root_source" "$@" \
+    root_run sh -c 'make="make -j2 $1" && shift && cd "$0" && ./configure "$@" && $make' \
+        "$root_source" "$root_make_args" "$@" \
         >"$root.build.log" 2>&1 ||
         root_no "building in the root of $root_suite failed: $(tail -n 1 "$root.build.log")"
 }
@@ -124,7 +125,7 @@ root_apart() {
 inside_run() {
     inside_furnish
     chroot "$root" env -i HOME=/root USER=root LOGNAME=root SHELL=/bin/sh LC_ALL=C.UTF-8 \
-        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin CONFIG_SHELL=/bin/sh \
         OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
         ${TEST_MARK:+"TEST_MARK=$TEST_MARK"} "$@"
     exit
@@ -137,14 +138,13 @@ inside_new() {
     proxy=$(apt-config shell http_proxy Acquire::http::Proxy)
     eval "$proxy"
     [ -z "${http_proxy-}" ] || export http_proxy
-    mkdir -p "$root/etc/dpkg/dpkg.cfg.d" "$root/usr/sbin"
-    # Nothing need survive a power cut, and nobody reads where nothing more is installed.
-    echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/gpubind"
+    inside_base "$mirror" || exit
+    cp -a "$base/." "$root" || exit
+    # Nobody reads where nothing more is installed.
     [ -n "${root_archives-}" ] ||
         printf 'path-exclude=/usr/share/%s/*\n' doc man info locale >>"$root/etc/dpkg/dpkg.cfg.d/gpubind"
-    case $mirror in https:*) base=--include=ca-certificates ;; *) base= ;; esac
-    debootstrap --variant=minbase $base "$root_suite" "$root" "$mirror" || exit
     inside_furnish
+    chroot "$root" apt-get -q update || exit # the base may be of last week
     printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" # daemons are for tests to start
     chmod 755 "$root/usr/sbin/policy-rc.d"
     if [ -n "${root_archives-}" ]; then
@@ -159,6 +159,24 @@ inside_new() {
     fi
     echo '127.0.0.1 localhost' >"$root/etc/hosts"
     : >"$root/etc/resolv.conf" # names of pretended nodes are nobody's to look up
+}
+
+# inside_base MIRROR: sets base, of which all roots of a release are copies, and makes it if it is not there.
+# One with .unfinished in it is made anew.
+inside_base() {
+    base=$(dirname "$root")/base-$root_suite
+    exec 8>"$base.lock"
+    flock 8
+    if [ ! -d "$base" ] || [ -f "$base/.unfinished" ]; then
+        rm -rf "$base"
+        mkdir -p "$base/etc/dpkg/dpkg.cfg.d" && : >"$base/.unfinished" || return
+        # Nothing need survive a power cut.
+        echo force-unsafe-io >"$base/etc/dpkg/dpkg.cfg.d/gpubind"
+        case $1 in https:*) more=--include=ca-certificates ;; *) more= ;; esac
+        # shellcheck disable=SC2086 # or none
+        debootstrap --variant=minbase $more "$root_suite" "$base" "$1" && rm "$base/.unfinished" || return
+    fi
+    exec 8>&-
 }
 
 inside_apt() { DEBIAN_FRONTEND=noninteractive chroot "$root" apt-get -q -y --no-install-recommends "$@"; }
