@@ -314,6 +314,28 @@ dist_tests = \
 	tests/tutorial.t \
 	$(check_PROGRAMS)
 
+# Those and what runs under sanitizers in the time that .ci/run has: without those that measure, print usage, or read
+# manual pages, logs and XML files, which the fuzzers read, and without three that take minutes there.
+sanitized_tests = $(sort $(dist_tests) $(check_PROGRAMS) $(filter-out \
+	tests/bench/bench_% \
+	tests/bench/plot_trace.t \
+	tests/bin/cli_bad_xml.t \
+	tests/bin/cli_usage.t \
+	tests/bin/completion.t \
+	tests/bin/plan_xml.t \
+	tests/bin/prefix.t \
+	tests/bin/run_mps.t \
+	tests/mpi/jacobi.t \
+	tests/mpi/lib_log.t \
+	tests/mpi/lib_nvtx.t \
+	tests/mpi/windows_gpu.t \
+	tests/symbols.t \
+	tests/%_man.t \
+	tests/aware/direct.t \
+	tests/aware/large.t \
+	tests/plugin/plugin_server.t \
+	,$(shell_tests)))
+
 # What both run, of the programs that are no tests themselves.
 quick_data = $(filter tests/aware/layouts tests/exchange/exchange tests/mpi/ranks,$(test_programs))
 
