@@ -21,6 +21,8 @@ for setting in simulated 'slow copies' 'no peers' kernels 'shared path' threads 
     'slow network threads' GPU 'GPU shared' 'GPU network threads' 'GPU thread'; do
     on "$setting" 2 on_stream_mixed 4
 done
+quick_ends_here
+
 on 'slow copies' 4 on_stream_mixed 2 11
 for setting in simulated 'slow copies' kernels 'no peers' 'no IPC' threads 'one device' \
     'one device, kernels' GPU; do
@@ -40,9 +42,6 @@ for setting in simulated 'slow copies' 'no peers' kernels 'kernels, locks' 'one 
     'network threads' GPU 'GPU shared' 'GPU network threads'; do
     on "$setting" 2 on_stream_sendrecv
 done
-
-# Under sanitizers, whose run is a quick one, the rest has to be looked at, too.
-[ -n "$SANITIZED" ] || quick_ends_here
 
 for setting in simulated kernels 'one device, kernels' GPU; do
     on "$setting" 4 on_stream_group
@@ -99,8 +98,6 @@ for setting in simulated 'slow copies' 'network threads' GPU; do
     is "$setting: what is left is said" \
         "$(grep -c '^gpubind: rank 0: a message on a stream went wrong, and no later call .*: nobody sent' "$tmp/err")" 1
 done
-
-quick_ends_here
 
 # Each at odd places, in both ranks; the tests' own calls are few.
 for fault in cuStreamBatchMemOp_v2:1=719,cuMemcpyDtoHAsync_v2:1=719 \
