@@ -16,7 +16,15 @@ LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/tests/driver.sh \
 	$(top_srcdir)/build-aux/tap-driver.sh
 T_LOG_DRIVER = $(LOG_DRIVER)
 
-shell_tests = \
+# Of those that take minutes, which begin first: the last of them would have the machine to itself.
+long_tests = \
+	tests/aware/direct.t \
+	tests/aware/mpi4py.t \
+	tests/mpi/lib_persistent.t \
+	tests/mpi/lib_requests.t \
+	tests/mpi/lib_stream.t \
+	tests/mpi/lib_windows.t
+shell_tests = $(long_tests) \
 	tests/arrows.t \
 	tests/bench/bench_cli.t \
 	tests/bench/bench_coll.t \

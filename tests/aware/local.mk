@@ -7,7 +7,6 @@ aware_tests = \
 	tests/aware/callbacks.t \
 	tests/aware/collectives.t \
 	tests/aware/contract.t \
-	tests/aware/direct.t \
 	tests/aware/direct_mpich.t \
 	tests/aware/faults.t \
 	tests/aware/files.t \
@@ -21,7 +20,6 @@ aware_tests = \
 	tests/aware/layouts.t \
 	tests/aware/lost.t \
 	tests/aware/mirror.t \
-	tests/aware/mpi4py.t \
 	tests/aware/mpi4py_mpich.t \
 	tests/aware/mpich.t \
 	tests/aware/nodes.t \

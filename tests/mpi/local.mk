@@ -175,14 +175,11 @@ mpi_tests = \
 	tests/mpi/lib_mpich.t \
 	tests/mpi/lib_nvtx.t \
 	tests/mpi/lib_order.t \
-	tests/mpi/lib_persistent.t \
 	tests/mpi/lib_probe.t \
 	tests/mpi/lib_progress.t \
 	tests/mpi/lib_pt2pt.t \
-	tests/mpi/lib_requests.t \
 	tests/mpi/lib_shm.t \
 	tests/mpi/lib_soak.t \
-	tests/mpi/lib_stream.t \
 	tests/mpi/lib_stress.t \
 	tests/mpi/lib_strided.t \
 	tests/mpi/lib_threads.t \
@@ -190,7 +187,6 @@ mpi_tests = \
 	tests/mpi/lib_types.t \
 	tests/mpi/lib_waits.t \
 	tests/mpi/lib_where.t \
-	tests/mpi/lib_windows.t \
 	tests/mpi/lib_windows_memory.t \
 	tests/mpi/windows_gpu.t
 shell_tests += $(mpi_tests)
