@@ -306,25 +306,11 @@ quick_tests = \
 	tests/tutorial.t \
 	$(check_PROGRAMS)
 
-# What a tarball has to have, besides what is built.
-dist_tests = \
-	tests/arrows.t \
-	tests/aware/layouts.t \
-	tests/bench/plot.t \
-	tests/bin/cli_exec.t \
-	tests/bin/help_man.t \
-	tests/bin/plan.t \
-	tests/docs.t \
-	tests/examples.t \
-	tests/html.t \
-	tests/mpi/lib_pt2pt.t \
-	tests/plugin/plugin_mpi.t \
-	tests/tutorial.t \
-	$(check_PROGRAMS)
-
-# Those and what runs under sanitizers in the time that .ci/run has: without those that measure, print usage, or read
+# What runs under sanitizers in the time that .ci/run has, of a tarball: without those that measure, print usage, or read
 # manual pages, logs and XML files, which the fuzzers read, and without three that take minutes there.
-sanitized_tests = $(sort $(dist_tests) $(check_PROGRAMS) $(filter-out \
+sanitized_tests = $(check_PROGRAMS) $(filter-out \
+	tests/aware/direct.t \
+	tests/aware/large.t \
 	tests/bench/bench_% \
 	tests/bench/plot_trace.t \
 	tests/bin/cli_bad_xml.t \
@@ -335,16 +321,15 @@ sanitized_tests = $(sort $(dist_tests) $(check_PROGRAMS) $(filter-out \
 	tests/bin/run_mps.t \
 	tests/mpi/jacobi.t \
 	tests/mpi/lib_log.t \
+	tests/mpi/lib_man.t \
 	tests/mpi/lib_nvtx.t \
 	tests/mpi/windows_gpu.t \
-	tests/symbols.t \
-	tests/%_man.t \
-	tests/aware/direct.t \
-	tests/aware/large.t \
+	tests/plugin/plugin_man.t \
 	tests/plugin/plugin_server.t \
-	,$(shell_tests)))
+	tests/symbols.t \
+	,$(shell_tests))
 
-# What both run, of the programs that are no tests themselves.
+# What the quick ones run, of the programs that are no tests themselves.
 quick_data = $(filter tests/aware/layouts tests/exchange/exchange tests/mpi/ranks,$(test_programs))
 
 check-quick-programs:
