@@ -52,11 +52,10 @@ several() {
     is "$what" "$(sort "$tmp/several" | tr '\n' ' ')" "$wanted"
     rm "$tmp/several"
 }
+# Ranks of other tests that run beside this one must not meet these: hence $$.
+flux() { echo "FLUX_JOB_ID=$$$1 FLUX_JOB_SIZE=4 FLUX_JOB_NNODES=2 FLUX_TASK_RANK=$2 FLUX_TASK_LOCAL_ID=$2"; }
 several 'Flux: three of four ranks on one of two nodes' 'gpu 0 gpu 1 gpu 2 ' \
-    'FLUX_JOB_ID=b FLUX_JOB_SIZE=4 FLUX_JOB_NNODES=2 FLUX_TASK_RANK=0 FLUX_TASK_LOCAL_ID=0' \
-    'FLUX_JOB_ID=b FLUX_JOB_SIZE=4 FLUX_JOB_NNODES=2 FLUX_TASK_RANK=1 FLUX_TASK_LOCAL_ID=1' \
-    'FLUX_JOB_ID=b FLUX_JOB_SIZE=4 FLUX_JOB_NNODES=2 FLUX_TASK_RANK=2 FLUX_TASK_LOCAL_ID=2'
-flux() { echo "FLUX_JOB_ID=$1 FLUX_JOB_SIZE=4 FLUX_JOB_NNODES=2 FLUX_TASK_RANK=$2 FLUX_TASK_LOCAL_ID=$2"; }
+    "$(flux b 0)" "$(flux b 1)" "$(flux b 2)"
 several 'Flux: one that does not come is missed, once' \
     'gpu 0 gpu 3 gpubind: 2 of at least 4 ranks on this node came here; not counted: local ranks 1-2 ' \
     "$(flux c 0)" "$(flux c 3)"
@@ -78,7 +77,7 @@ late() {
 }
 is 'Flux: one that comes late is waited for by --timeout' "$(late 4 --timeout=$((4 + 2 * TEST_PATIENCE)))" 2
 several 'plain PMIx: the second node numbers its ranks from 0' 'gpu 0 gpu 1 ' \
-    'PMIX_NAMESPACE=b PMIX_RANK=4' 'PMIX_NAMESPACE=b PMIX_RANK=5'
+    "PMIX_NAMESPACE=$$b PMIX_RANK=4" "PMIX_NAMESPACE=$$b PMIX_RANK=5"
 # torchrun in another launcher's job, and the other way round: scripts with the names of the two.
 cat >"$tmp/torchrun" <<'EOF'
 #!/bin/sh
@@ -98,7 +97,7 @@ cat >"$tmp/slurmstepd" <<'EOF'
 n=$1 task=0
 shift
 while [ "$task" -lt "$n" ]; do
-    SLURM_JOB_ID=1 SLURM_STEP_ID=0 SLURM_PROCID=$task SLURM_NTASKS=$n SLURM_LOCALID=$task \
+    SLURM_JOB_ID=$$ SLURM_STEP_ID=0 SLURM_PROCID=$task SLURM_NTASKS=$n SLURM_LOCALID=$task \
         SLURM_STEP_TASKS_PER_NODE=$n SLURM_NODEID=0 "$@" &
     task=$((task + 1))
 done

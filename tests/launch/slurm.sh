@@ -42,7 +42,10 @@ slurm_stop() {
 # LAUNCH_SLURM_DEVICES: a folder whose files nvidia0, ... are the GPUs; a task's
 # cgroup lets it open its own alone.
 slurm_write() {
-  slurm_port=$((12000 + $$ % 2000 * 10)) # tests may run side by side
+  # Tests run side by side: each cluster has ports and job numbers of its own. Ranks of two jobs
+  # of one number, on nodes of one name, would meet as if they were of one job.
+  slurm_own=$(od -An -N2 -tu2 /dev/urandom)
+  slurm_port=$((12000 + slurm_own % 2000 * 10))
   slurm_last=$(($1 - 1))
   slurm_gres='' slurm_gres_types=
   mkdir "$slurm_dir/node" "$slurm_dir/state"
@@ -78,6 +81,7 @@ SlurmdUser=root
 AuthType=auth/munge
 CredType=cred/munge
 AuthInfo=socket=$slurm_dir/munge.socket
+FirstJobId=$((slurm_own * 1000 + 1))
 StateSaveLocation=$slurm_dir/state
 SlurmdSpoolDir=$slurm_dir/spool.%n
 SlurmctldPidFile=$slurm_dir/slurmctld.pid
@@ -89,6 +93,7 @@ SlurmdParameters=config_overrides
 ReturnToService=2
 $slurm_gres_types
 KillWait=2
+SchedulerParameters=bf_interval=1
 ${LAUNCH_SLURM_LINES:-TaskPlugin=task/none}
 END
   slurm_i=0
