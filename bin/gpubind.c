@@ -49,7 +49,12 @@ void say_lines(const char *text)
 
 int fail(const struct gpubind_error *err)
 {
-    say_lines(err->text);
+    struct text text = {0};
+
+    text_add(&text, "%s", err->text);
+    options_name_variables(err->text, &text);
+    say_lines(text.failed ? err->text : text.bytes);
+    text_clear(&text);
     return EXIT_OWN;
 }
 

@@ -1,6 +1,7 @@
 /* Reads the command line and the environment of gpubind; the text of --help. */
 #include "bin/options.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,40 @@ static const char *get_variable(const void *context, const struct option_row *ro
     if (strcmp(row->name, "nic") == 0 && getenv("GPUBIND_PLAN"))
         return NULL;
     return getenv(from);
+}
+
+/* The rows whose values are variables'. */
+static bool by_variable[OPTIONS_MAX];
+
+/* Whether the sentence has --NAME as a word. */
+static bool names_option(const char *sentence, const char *name)
+{
+    const size_t length = strlen(name);
+
+    while ((sentence = strstr(sentence, "--"))) {
+        sentence += 2;
+        if (strncmp(sentence, name, length) == 0 && sentence[length] != '-' &&
+            !isalpha((unsigned char)sentence[length]))
+            return true;
+    }
+    return false;
+}
+
+void options_name_variables(const char *sentence, struct text *text)
+{
+    const char *before = " (";
+
+    for (int i = 0; i < option_table.nrows; i++) {
+        const struct option_row *row = &option_table.rows[i];
+        char variable[64];
+
+        if (!by_variable[i] || !names_option(sentence, row->name))
+            continue;
+        option_variable(row, variable, sizeof variable);
+        text_add(text, "%s--%s is from %s", before, row->name, variable);
+        before = ", ";
+    }
+    text_add(text, "%s", *before == ',' ? ")" : "");
 }
 
 /* The state while the command line is read. */
@@ -133,18 +168,21 @@ static int check_command(const struct options *options, struct gpubind_error *er
 
 int options_read(int argc, char **argv, struct options *options, struct gpubind_error *err)
 {
-    const char *values[OPTIONS_MAX] = {NULL};
+    const char *values[OPTIONS_MAX] = {NULL}, *given[OPTIONS_MAX];
 
     options_default(options);
     options->prefs.ze = visible_ze_order(getenv("ZE_FLAT_DEVICE_HIERARCHY"),
                                          getenv("ZE_ENABLE_PCI_ID_DEVICE_ORDER"));
     if (read_arguments(argc, argv, options, values, err) < 0)
         return -1;
+    memcpy(given, values, sizeof given);
     /* The environment is read after the options, which win. */
     if ((options->action == ACTION_RUN || options->action == ACTION_PLAN ||
          options->action == ACTION_LIST || options->action == ACTION_DOCTOR) &&
         options_take_rest(options, values, get_variable, NULL, NULL, err) < 0)
         return -1;
+    for (int i = 0; i < option_table.nrows; i++)
+        by_variable[i] = values[i] && !given[i];
     options->rules_digest = options_digest(values, PLACEMENT);
     options_say(values, PLACEMENT, options->rules_given, sizeof options->rules_given);
     options->settings_digest = options_digest(values, PROGRAM);

@@ -10,6 +10,9 @@
  * environ. */
 int options_read(int argc, char **argv, struct options *options, struct gpubind_error *err);
 
+/* After the sentence, in parentheses, which options that it names have their values of variables. */
+void options_name_variables(const char *sentence, struct text *text);
+
 /* The text of --help. */
 void options_help(struct text *text);
 

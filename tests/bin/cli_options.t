@@ -103,6 +103,11 @@ is 'a command may begin with a dash after --' \
     "$(PATH=$tmp:$PATH bounded gpubind --topology "$demo" -- -odd 2>&1)" odd
 
 # shellcheck disable=SC2016
+# Sentences name options, and whose they are where variables set them.
+is 'an option from a variable' "$(GPUBIND_MAP=99 bounded gpubind --topology "$demo" true 2>&1 | sed 's/ no GPU.*(/ .../')" \
+    "gpubind: --map: '99' is ...--map is from GPUBIND_MAP)"
+is '... which the command line overrides' "$(GPUBIND_MAP=1 bounded gpubind --map 99 --topology "$demo" true 2>&1 |
+    grep -c GPUBIND_MAP)" 0
 is 'GPUBIND_NIC of an outer gpubind is no option of the inner one' \
     "$(bounded gpubind --topology "$demo" gpubind --topology "$demo" sh -c 'echo $GPUBIND_NIC' 2>&1 |
         tail -n 1)" mlx5_0

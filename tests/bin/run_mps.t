@@ -84,6 +84,8 @@ run mpi 3 sh -c 'export CUDA_VISIBLE_DEVICES=$((${OMPI_COMM_WORLD_RANK:-$PMI_RAN
 refused 'nor where somebody dealt them out' 'CUDA_VISIBLE_DEVICES=[01],'
 job 4 --ids index true
 refused '--ids index' 'exclude each other'
+run mpi 4 env GPUBIND_MPS=1 GPUBIND_IDS=index gpubind --topology "$small" true
+refused '... both from variables' '(--ids is from GPUBIND_IDS, --mps is from GPUBIND_MPS)$'
 job 2 --ids index true
 is '... unless nothing is shared' "$status" 0
 job 2 --topology "$machines/mig-1g7i.xml" --map 3 true
