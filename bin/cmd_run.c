@@ -119,26 +119,27 @@ int cmd_fail(const struct options *options, const struct gpubind_error *err, int
     return status;
 }
 
-/* What is said once a node goes to notes, unless it is asked why. */
-static int apply_gpu_aware(const struct options *options, const char *program, struct text *notes,
-                           struct gpubind_error *err)
+/* What is done goes to notes of the rank that speaks for its node, and where it is asked why, of all. */
+static int apply_gpu_aware(const struct options *options, const char *program, bool speaks,
+                           struct text *notes, struct gpubind_error *err)
 {
-    const char *local = getenv("GPUBIND_LOCAL_RANK"), *role = getenv("GPUBIND_ROLE");
-    const bool says = options->verbose || !local || strcmp(local, "0") == 0;
+    const char *role = getenv("GPUBIND_ROLE");
     struct env_list list = {0};
     struct text outcome = {0};
     bool aside = false;
     int status = 0;
 
     if (options->gpu_aware == GPU_AWARE_AUTO && role && strcmp(role, role_name(ROLE_GPU)) != 0)
-        text_add(&outcome, "GPU-aware steps aside: this rank has no GPU\n");
+        text_add(&outcome, "GPU-aware: %s, and nothing is preloaded\n",
+                 options->verbose ? "this rank has no GPU" : "no rank of this node has a GPU");
     else
         status = gpu_aware_environment(options->gpu_aware, program, environ, &list, &outcome,
                                        &aside, err);
     if (status == 0 && env_array_apply(&environ, &list) < 0)
         status = error_set(err, "out of memory");
     env_list_clear(&list);
-    if (outcome.bytes && says && (aside || options->report || options->verbose))
+    if (outcome.bytes && (speaks || options->verbose) &&
+        (aside || options->report || options->verbose))
         text_add(notes, "%s", outcome.bytes);
     text_clear(&outcome);
     return status;
@@ -152,6 +153,14 @@ static int pass_verbose(const struct options *options, struct gpubind_error *err
     return 0;
 }
 
+/* Without directives, which are the plugin's then, the first rank speaks. */
+static bool is_speaker(const char *directives, size_t size)
+{
+    const char *local = getenv("GPUBIND_LOCAL_RANK");
+
+    return size ? directives_speak(directives, size) : !local || strcmp(local, "0") == 0;
+}
+
 static int become(const struct options *options, const char *program, const char *directives,
                   size_t size)
 {
@@ -160,7 +169,8 @@ static int become(const struct options *options, const char *program, const char
     int status;
 
     if (directives_apply(directives, size, &notes, &err) < 0 ||
-        apply_gpu_aware(options, program, &notes, &err) < 0 || pass_verbose(options, &err) < 0)
+        apply_gpu_aware(options, program, is_speaker(directives, size), &notes, &err) < 0 ||
+        pass_verbose(options, &err) < 0)
         return fail(&err);
     if (!options->quiet)
         say_lines(notes.bytes);
@@ -211,7 +221,7 @@ static void note_job(const struct run *run, const char *program)
     else if (program_is_launcher(command))
         text_add(&note,
                  "%s is started as one rank, and all ranks that it starts share the GPU and cores "
-                 "of that one; write %s ... gpubind ./app\n",
+                 "of that one; write %s ... gpubind [OPTION...] ./app\n",
                  command, command);
     say_lines(note.bytes);
     text_clear(&note);

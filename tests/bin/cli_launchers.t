@@ -143,7 +143,7 @@ for name in mpirun mpiexec mpiexec.hydra prterun srun; do
     chmod +x "$tmp/bin/$name"
     run bounded env "PATH=$tmp/bin:$PATH" gpubind --topology "$demo" "$name" -np 2 ./app
     is "gpubind $name: a notice, and it goes on" "$status $(cat "$tmp/out" "$tmp/err")" "0 ran
-gpubind: $name is started as one rank, and all ranks that it starts share the GPU and cores of that one; write $name ... gpubind ./app"
+gpubind: $name is started as one rank, and all ranks that it starts share the GPU and cores of that one; write $name ... gpubind [OPTION...] ./app"
 done
 run bounded gpubind --topology "$demo" "$tmp/bin/mpirun" ./app
 is '... in a folder' "$(grep -c 'mpirun is started as one rank' "$tmp/err")" 1

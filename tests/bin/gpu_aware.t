@@ -59,7 +59,15 @@ is '--report says so, once' "$(grep -c '^gpubind: GPU-aware: .*/libgpubind-aware
 
 gpu_aware '--gpu-aware --report --master 0,1' sh -c 'echo "<$LD_PRELOAD>"'
 is 'ranks without a GPU: nothing is preloaded' "$(sort -u "$tmp/out")" '<>'
-is '... and --report says so' "$(grep aware "$tmp/err")" 'gpubind: GPU-aware steps aside: this rank has no GPU'
+is '... and --report says so' "$(grep aware "$tmp/err")" \
+    'gpubind: GPU-aware: no rank of this node has a GPU, and nothing is preloaded'
+gpu_aware '--gpu-aware --report --master 0' true
+is '... where the first has none, the next one speaks' "$(grep aware "$tmp/err" | sed 's|: /.*/|: |')" \
+    'gpubind: GPU-aware: libgpubind-aware.so.0 is preloaded'
+gpu_aware '--gpu-aware --verbose --master 0' true
+is '... and each, where it is asked why' "$(grep 'GPU-aware: ' "$tmp/err" | sed 's|: /.*/|: |' | sort)" \
+    'gpubind: GPU-aware: libgpubind-aware.so.0 is preloaded
+gpubind: GPU-aware: this rank has no GPU, and nothing is preloaded'
 
 # What the program gets.
 # shellcheck disable=SC2086 # words

@@ -16,11 +16,21 @@ static void add_set(struct text *text, const char *name, const struct idset *set
     free(ids);
 }
 
+static bool speaks(const struct plan *plan, const struct plan_rank *rank)
+{
+    for (int r = 0; r < plan->nranks; r++)
+        if (plan->ranks[r].role == ROLE_GPU)
+            return &plan->ranks[r] == rank;
+    return rank == plan->ranks;
+}
+
 void directives_render(const struct plan *plan, const struct plan_rank *rank, bool bind,
                        const struct env_list *env, struct text *text)
 {
     static const char marks[] = {[ENV_SET] = '=', [ENV_DEFAULT] = '?', [ENV_UNSET] = '-'};
 
+    if (speaks(plan, rank))
+        text_add(text, "speaks%c", '\0');
     if (bind && plan->bind_cpus)
         add_set(text, "cpus", &rank->cpus);
     if (bind && plan->bind_memory)
@@ -95,4 +105,12 @@ int directives_apply(const char *directives, size_t size, struct text *notes,
     }
     tell_unbound(&unbound, notes);
     return status;
+}
+
+bool directives_speak(const char *directives, size_t size)
+{
+    for (size_t at = 0; at < size; at += strlen(directives + at) + 1)
+        if (strcmp(directives + at, "speaks") == 0)
+            return true;
+    return false;
 }

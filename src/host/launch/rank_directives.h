@@ -11,9 +11,9 @@
 #include "core/env/render_env.h"
 #include "core/plan/plan.h"
 
-/* Renders the directives of a rank: "cpus=LIST", "memory=LIST" (both only where
- * something is to be bound), then "=NAME=VALUE" to set, "?NAME=VALUE" to set
- * unless the user did, "-NAME" to unset; each ends with a NUL. */
+/* Renders the directives of a rank: "speaks" for the one that says what is alike in all ranks of its node that have
+ * GPUs, then "cpus=LIST", "memory=LIST" (both only where something is to be bound), then "=NAME=VALUE" to set,
+ * "?NAME=VALUE" to set unless the user did, "-NAME" to unset; each ends with a NUL. */
 void directives_render(const struct plan *plan, const struct plan_rank *rank, bool bind,
                        const struct env_list *env, struct text *text);
 
@@ -21,5 +21,8 @@ void directives_render(const struct plan *plan, const struct plan_rank *rank, bo
  * one sentence a line; the environment is set in any case. */
 int directives_apply(const char *directives, size_t size, struct text *notes,
                      struct gpubind_error *err);
+
+/* Whether the rank speaks for its node: the first that has a GPU, or the first where none has. */
+bool directives_speak(const char *directives, size_t size);
 
 #endif
