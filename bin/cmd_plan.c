@@ -29,11 +29,9 @@ static int name_nodes_from(struct planning *planning, const char *path, struct g
     int status = -1;
 
     if (list && !*list)
-        error_set(err, "--nodes: %s names no node", path);
+        error_set(err, "%s names no node", path);
     else if (list)
         status = layout_nodes(&planning->layout, list, err);
-    else
-        error_of(err, "--nodes");
     free(list);
     return status;
 }
@@ -43,10 +41,11 @@ static int name_nodes(struct planning *planning, struct gpubind_error *err)
 {
     const char *nodes = planning->options->nodes;
 
-    if (nodes && *nodes == '@')
-        return name_nodes_from(planning, nodes + 1, err);
+    if (nodes && (*nodes == '@' ? name_nodes_from(planning, nodes + 1, err)
+                                : layout_nodes(&planning->layout, nodes, err)) < 0)
+        return error_of(err, "--nodes");
     if (nodes)
-        return layout_nodes(&planning->layout, nodes, err);
+        return 0;
     if (planning->options->ranks_file)
         return 0;
     return layout_named(&planning->layout, "", err);

@@ -44,19 +44,23 @@ static int make_facts(const struct shapes *shapes, int node, struct facts *facts
 {
     const struct layout *layout = shapes->layout;
     const struct options *options = shapes->options;
-    bool recorded = shapes->machines->machine[shapes->machines->of_node[node]].node.recorded;
+    const struct node *machine = &shapes->machines->machine[shapes->machines->of_node[node]].node;
     const int *ranks = ranks_of(shapes, node);
-    struct idset cpuset;
+    struct idset cpuset, have;
 
     idset_clear(&cpuset);
     if (options->cpuset && idlist_parse(options->cpuset, "--cpuset", &cpuset, err) < 0)
         return -1;
+    node_pus(machine, &have);
+    if (options->cpuset && !idset_intersects(&cpuset, &have))
+        return error_set(err, "--cpuset: none of the CPUs %.200s exists on %s", options->cpuset,
+                         *layout->nodes[node].name ? layout->nodes[node].name : machine->name);
     for (int r = 0; r < layout->nodes[node].nranks; r++) {
         const struct layout_rank *from = &layout->ranks[ranks[r]];
 
         facts[r] = *shapes->here;
         facts[r].prefs = options->prefs;
-        if (recorded)
+        if (machine->recorded)
             idset_clear(&facts[r].cpus);
         if (options->cpuset)
             facts[r].cpus = cpuset;

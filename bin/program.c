@@ -41,7 +41,9 @@ static bool is_action(const char *command)
 
 int program_refusal(const char *command, int error, struct gpubind_error *err)
 {
-    if (error == ENOENT && is_here(command))
+    if (!*command)
+        error_set(err, "the command to run is an empty word");
+    else if (error == ENOENT && is_here(command))
         error_set(err, "cannot run %s: %s; it is not in PATH: ./%s names the file of this folder",
                   command, strerror(error), command);
     else if (error == ENOENT && is_action(command))

@@ -1,4 +1,5 @@
 /* The subcommand report: the others one after the other, beside the machine's peaks. */
+#include <errno.h>
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,7 +220,7 @@ static int write_file(const struct report_run *run)
     text_clear(&text);
     if (good)
         return 0;
-    error_set(&err, "--output: %s cannot be written", run->options->output);
+    error_set(&err, "--output: %s cannot be written: %s", run->options->output, strerror(errno));
     return bench_fail(&err);
 }
 

@@ -1,8 +1,10 @@
 #include "bench/output/output.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,7 +16,7 @@ int output_check(const char *option, const char *path, struct gpubind_error *err
     FILE *file = fopen(path, "a");
 
     if (!file)
-        return error_set(err, "--%s: %s cannot be written", option, path);
+        return error_set(err, "--%s: %s cannot be written: %s", option, path, strerror(errno));
     fclose(file);
     if (!was_there)
         unlink(path);

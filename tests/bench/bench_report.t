@@ -135,7 +135,7 @@ said 'no GPU' 125 'no GPU is visible: there is nothing to measure'
 check '... and no file is left' test ! -e "$tmp/none"
 unset GPUBIND_SIM_DEVICES
 bench report --output "$tmp/no/such"
-said 'a file that cannot be written' 125 "--output: $tmp/no/such cannot be written"
+said 'a file that cannot be written' 125 "--output: $tmp/no/such cannot be written: No such file"
 for name in node7.html x.svg x.pdf; do
     bench report --output "$tmp/$name"
     said "a picture: $name" 125 "--output: $tmp/$name would hold JSON: gpubind-plot draws (--output FILE.json"

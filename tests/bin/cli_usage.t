@@ -45,8 +45,15 @@ wrong "'--report=csv'\|--report: 'csv'" --report=csv -np 2
 wrong "--report: 'csv' is none of table|json" --report=csv
 wrong '--quiet' --quiet=
 
+for ranks in 0-2 all '' none,0; do
+    wrong "^gpubind: --master: '.*' is no rank: it takes RANK.*|none$" --master "$ranks"
+done
+wrong "^gpubind: --launcher: 'pbs' is none of torchrun|openmpi|.*|auto|none$" --launcher pbs
+
 run bounded gpubind
 refused 'no command' 'command'
+run bounded gpubind ''
+refused 'an empty command' 'the command to run is an empty word' 127
 run bounded gpubind --
 refused 'no command after --' 'command'
 run bounded gpubind --report
@@ -165,7 +172,8 @@ is 'no NIC, where none is wanted' "$(bounded gpubind --quiet --plan --json --nic
     --topology "$machines/demo-2p4g.xml" | grep -o '"nic":null' | wc -l)" 4
 mkfifo "$tmp/pipe"
 plan 'a pipe as topology' 'pipe' --topology "$tmp/pipe"
-plan 'a cpuset outside the machine' 'none of the CPUs that may be used, 500, exists' --cpuset 500
+plan 'no node' '--nodes: 0 nodes are out of range' --nodes 0
+plan 'a cpuset outside the machine' '--cpuset: none of the CPUs 500 exists on ' --cpuset 500
 plan 'no such file of GPUs' "--map: $tmp/none: No such file" --map "@$tmp/none"
 plan 'a file of GPUs without a name' '--map: the file has no name' --map @
 plan 'no such file of nodes' "--nodes: $tmp/none: No such file" --nodes "@$tmp/none"

@@ -30,12 +30,14 @@ static int read_masters(const struct option_row *row, const char *value, const c
     int status = copy ? 0 : error_set(err, "out of memory");
     int masters[RULES_MAX_MASTERS], n = 0;
 
-    (void)row;
     while (status == 0 && strcmp(value, "none") != 0 && (entry = strsep(&rest, ","))) {
         if (n == RULES_MAX_MASTERS)
             status = error_set(err, "%s: more than %d masters", from, RULES_MAX_MASTERS);
         else
-            status = number_parse(entry, 0, INT_MAX, from, &masters[n++], err);
+            status = number_read(entry, 0, INT_MAX, &masters[n++])
+                         ? 0
+                         : error_set(err, "%s: '%s' is no rank: it takes %s", from, entry,
+                                     row->argument);
     }
     free(copy);
     if (status == 0) {
@@ -48,11 +50,16 @@ static int read_masters(const struct option_row *row, const char *value, const c
 static int read_launcher(const struct option_row *row, const char *value, const char *from,
                          void *options, struct gpubind_error *err)
 {
-    (void)row;
-    if (!launcher_known(value))
-        return error_set(err, "%s: '%s' is no launcher that gpubind knows", from, value);
-    ((struct options *)options)->launcher = value;
-    return 0;
+    struct text names = {0};
+
+    if (launcher_known(value)) {
+        ((struct options *)options)->launcher = value;
+        return 0;
+    }
+    row->add_names(&names);
+    error_set(err, "%s: '%s' is none of %s|auto|none", from, value, names.bytes ? names.bytes : "");
+    text_clear(&names);
+    return -1;
 }
 
 /* A variable may have what one of a flag has, too. */

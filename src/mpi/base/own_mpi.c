@@ -41,7 +41,9 @@ int own_mpi_check(struct gpubind_error *err)
 
     if (PMPI_Get_library_version(version, &length) != MPI_SUCCESS || !IS_FOREIGN(version))
         return 0;
-    version[strcspn(version, ",\n\t")] = 0;
+    version[strcspn(version, ",\n")] = 0;
+    for (char *tab = version; (tab = strchr(tab, '\t'));) /* MPICH has some behind "Version:" */
+        *tab = ' ';
     return error_set(err,
                      "this program runs with %.60s, and is linked with the libgpubind for " OWN
                      ": compile it with its own (pkg-config gpubind-mpich, gpubind-openmpi)",
