@@ -72,7 +72,7 @@ int ranks_pair(bool all, struct ranks *ranks, struct gpubind_error *err)
     if (ranks->n % 2)
         return error_set(err,
                          "pt2pt needs an even number of ranks, 2 at least; it has %d "
-                         "(mpirun -np 2 gpubind-bench pt2pt)",
+                         "(mpirun -np 2 gpubind gpubind-bench pt2pt)",
                          ranks->n);
     half = ranks->n / 2;
     ranks->npairs = all ? half : 1;

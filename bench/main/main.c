@@ -10,7 +10,7 @@ static int print_help(void)
 {
     struct text text = {0};
 
-    text_add(&text, "Usage: [mpirun -np N] gpubind-bench SUBCOMMAND [OPTION...]\n"
+    text_add(&text, "Usage: [mpirun -np N gpubind] gpubind-bench SUBCOMMAND [OPTION...]\n"
                     "       gpubind-bench SUBCOMMAND --help\n"
                     "Measure how fast data gets from and to the memory of GPUs.\n\n"
                     "Subcommands:\n");
