@@ -59,9 +59,14 @@ int file_ended(struct staged *staged, int result, MPI_File file)
 
 int file_started(struct staged *staged, int result, MPI_Request request, MPI_File file)
 {
+    MPI_Count etype;
+
     if (!staged->staged)
         return result;
     if (result == MPI_SUCCESS) {
+        /* Open MPI converts what it has read as it frees the request (ompio, 4.1). */
+        if (staged->use & STAGED_WRITTEN && !file_has_bytes_of_memory(file, &etype))
+            staged->use |= STAGED_AT_FREE;
         result = requests_add(request, NULL, staged, 1, false, MPI_COMM_SELF);
         /* Out of memory: MPI still uses the buffer, which is never given back. */
         return result == MPI_SUCCESS ? result : file_refused(file, result);

@@ -11,14 +11,15 @@
 #include "aware/memory/sparse_block.h"
 
 enum staged_use {
-    STAGED_READ = 1,     /* MPI reads it: copied to the host before the call */
-    STAGED_WRITTEN = 2,  /* MPI writes to it: copied to the GPU when the call has completed */
-    STAGED_DENSE = 4,    /* MPI may be given the bytes of a type with gaps, as MPI_PACKED */
-    STAGED_NOBODY = 16,  /* MPI_PROC_NULL: the buffer has no meaning */
-    STAGED_MESSAGE = 32, /* it receives a message, which may come directly (direct_receive.h) */
-    STAGED_WINDOW = 64,  /* of a one-sided call, which a synchronisation completes, too */
-    STAGED_LATER = 8     /* the call ends after the function has returned, and the application may
-                           free the type in between */
+    STAGED_READ = 1,      /* MPI reads it: copied to the host before the call */
+    STAGED_WRITTEN = 2,   /* MPI writes to it: copied to the GPU when the call has completed */
+    STAGED_DENSE = 4,     /* MPI may be given the bytes of a type with gaps, as MPI_PACKED */
+    STAGED_NOBODY = 16,   /* MPI_PROC_NULL: the buffer has no meaning */
+    STAGED_MESSAGE = 32,  /* it receives a message, which may come directly (direct_receive.h) */
+    STAGED_WINDOW = 64,   /* of a one-sided call, which a synchronisation completes, too */
+    STAGED_AT_FREE = 128, /* MPI may write as it frees a request that was complete before */
+    STAGED_LATER = 8      /* the call ends after the function has returned, and the application may
+                             free the type in between */
 };
 
 /* Elements of one type, from displacement (bytes) of the buffer on. */

@@ -262,7 +262,7 @@ static bool is_complete_at_once(struct staged_request *request, int *result)
     MPI_Status status = {0};
     int over = 0;
 
-    if (is_surely_no_other(request))
+    if (is_surely_no_other(request) || request->buffers[0].use & STAGED_AT_FREE)
         return false;
     handler_status_quietly(request->request, &over, &status);
     if (!over || direct_has_come(buffer_of_message(request)))
@@ -431,5 +431,7 @@ int requests_complete(struct staged_request *request, MPI_Request handle, MPI_St
 
 int requests_see_complete(struct staged_request *request, MPI_Status *status)
 {
-    return request && request->active ? request_write(request, status) : MPI_SUCCESS;
+    if (!request || !request->active || request->buffers[0].use & STAGED_AT_FREE)
+        return MPI_SUCCESS;
+    return request_write(request, status);
 }
