@@ -262,6 +262,8 @@ include tests/plugin/local.mk
 include tests/trust/local.mk
 
 TESTS += $(shell_tests) $(check_PROGRAMS)
+# What a test has said stays when it is cut off.
+.PRECIOUS: $(TEST_LOGS)
 
 # What a newcomer waits for: each module once, with mpirun and simulated GPUs, within three
 # minutes on two cores.

@@ -31,28 +31,8 @@ done
 for setting in simulated kernels 'one device, kernels' threads GPU; do
     on "$setting" 4 on_stream_direct 2 12
 done
-for setting in simulated 'slow copies' 'no peers' kernels 'kernels, locks' 'one device, kernels' 'no IPC' threads \
-    'network threads' GPU 'GPU shared' 'GPU network threads'; do
-    on "$setting" 2 on_stream_group
-done
 for setting in simulated kernels 'kernels, locks' 'shared path' GPU; do
     on "$setting" 3 on_stream_frees
-done
-for setting in simulated 'slow copies' 'no peers' kernels 'kernels, locks' 'one device, kernels' threads \
-    'network threads' GPU 'GPU shared' 'GPU network threads'; do
-    on "$setting" 2 on_stream_sendrecv
-done
-
-for setting in simulated kernels 'one device, kernels' GPU; do
-    on "$setting" 4 on_stream_group
-    on "$setting" 1 on_stream_sendrecv
-    on "$setting" 3 on_stream_sendrecv
-done
-for setting in kernels 'one device, kernels' GPU; do
-    on "$setting" 2 on_stream_sendrecv captured
-done
-for of in group sendrecv; do
-    on kernels 2 on_stream_$of launches
 done
 for setting in simulated 'slow copies' kernels 'kernels, locks' GPU; do
     on "$setting" 2 on_stream_many mapped
@@ -70,25 +50,6 @@ for setting in kernels GPU; do
     on "$setting" 2 on_stream_wide
 done
 unset CUDA_DEVICE_MAX_CONNECTIONS
-for setting in kernels 'kernels, locks' 'one device, kernels' GPU; do
-    for n in 1 2 3; do
-        on "$setting" $n on_stream_graph
-    done
-    on "$setting" 2 on_stream_graph shorter
-    is_wanted "$setting" || continue
-    is "$setting: it is said why" \
-        "$(grep -c '^gpubind: rank .: .* cannot be passed: it is longer than the receive' "$tmp/err")" 1
-done
-on 'kernels, no peers' 2 on_stream_graph unreachable
-for setting in kernels GPU; do
-    on "$setting" 2 on_stream_graph unused
-    is_wanted "$setting" || continue
-    is "$setting: nobody is told that the other side is gone" "$(grep -c 'cannot be passed' "$tmp/err")" 0
-done
-start kernels 2 "$program" on_stream_graph destroyed
-is 'kernels: a launch fails because the other side is gone, which is said before' "$(
-    grep -c '^gpubind: rank 0: the captured message to rank 1 with tag 8 cannot be passed: ' "$tmp/err"
-)" 1
 for setting in 'network path' 'GPU network'; do
     on "$setting" 2 on_stream refused
 done
@@ -122,27 +83,8 @@ for n in 2 3 4; do # of these ranks: its own eager buffers, the other's flags, i
     export GPUBIND_SIM_FAIL=cuMemHostRegister_v2:$n=2
     on kernels 2 on_stream
 done
-export GPUBIND_SIM_RANK=0
-for n in 12 13 14 15 17; do # those of the copy agent, which is done without, among them
-    GPUBIND_SIM_FAIL=$(seq -f 'cuLaunchKernel:%g=701' -s , $n $((n + 4)))
-    export GPUBIND_SIM_FAIL
-    on kernels 2 on_stream_sendrecv failures
-done
-GPUBIND_SIM_FAIL=$(seq -f 'cuLaunchKernel:%g=701' -s , 12 3 24)
-on kernels 2 on_stream_refused behind
-GPUBIND_SIM_FAIL=cuStreamWriteValue32_v2:1=701
-on kernels 2 on_stream_refused apart
-unset GPUBIND_SIM_FAIL GPUBIND_SIM_RANK
-for setting in 'kernels, locks' GPU; do on "$setting" 2 on_stream_refused beside; done
+unset GPUBIND_SIM_FAIL
 for setting in simulated 'slow copies' kernels 'kernels, locks' GPU; do on "$setting" 2 on_stream_in_way; done
-for setting in kernels 'kernels, locks' GPU; do
-    on "$setting" 2 on_stream_graph_in_way
-    for n in 8 3000000; do
-        on "$setting" 2 on_stream_graph_in_way $n 1
-        on "$setting" 2 on_stream_graph_in_way $n 8
-    done
-    on "$setting" 3 on_stream_graph_window
-done
 for from in host pool device; do
     for nbytes in small large; do
         for verb in send receive; do

@@ -181,6 +181,8 @@ mpi_tests = \
 	tests/mpi/lib_shm.t \
 	tests/mpi/lib_soak.t \
 	tests/mpi/lib_stress.t \
+	tests/mpi/lib_stream_graphs.t \
+	tests/mpi/lib_stream_groups.t \
 	tests/mpi/lib_strided.t \
 	tests/mpi/lib_threads.t \
 	tests/mpi/lib_traced.t \
