@@ -97,7 +97,7 @@ passed_over 'a parameter that is no number; another one holds' 5 \
     "pmdl_gpubind_ranks_per_gpu: 'x' is not a number from 1 to 4096; passed over" --overflow idle
 with='PMIX_MCA_pmdl_gpubind_master=0,x' job 2 sh -c "$seen"
 passed_over 'a list with a good beginning' 2 \
-    "pmdl_gpubind_master: 'x' is not a number from 0 to 2147483647; passed over"
+    "pmdl_gpubind_master: 'x' is no rank: it takes RANK[,RANK...]|none; passed over"
 with='PMIX_MCA_pmdl_gpubind_exclusive=perhaps' job 2 sh -c "$seen"
 passed_over 'a parameter of the site alone' 2 \
     "pmdl_gpubind_exclusive: 'perhaps' is neither 1 nor 0; passed over"
