@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/mpi/tests.h"
 
@@ -180,6 +181,43 @@ static void thousands(bool waits)
     job_result();
 }
 
+/* The receiver wants the last one first: those before it wait in eager buffers, fewer than there are messages, which
+ * sends behind a quiet must not have taken before. */
+static void last_first(void)
+{
+    enum { N = MANY / 2, GROUP = 100 };
+    const char *eager = getenv("GPUBIND_EAGER");
+    struct buffer all;
+
+    if (eager && atoi(eager) < SMALL)
+        return;
+    job_test("%d small sends in groups, the last is received first", N);
+    need_filled(&all, MEMORY_DEVICE, (size_t)N * SMALL, 61);
+    if (job.rank == 0)
+        buffer_reset(&all);
+    for (int i = 0; i < N && job.rank == 1; i++) {
+        if (i % GROUP == 0)
+            succeeds(gpubind_group_on_stream(alone), "group");
+        succeeds(put(part(&all, i), 0, 6 + (i == N - 1), true, false), "send %d", i);
+        if (i % GROUP == GROUP - 1)
+            succeeds(gpubind_quiet_on_stream(alone), "quiet");
+    }
+    if (job.rank == 0)
+        usleep(300000); /* many are called by then */
+    for (int i = 0; i < N && job.rank == 0; i++) {
+        const int n = (i + N - 1) % N; /* N - 1, 0, 1 ... */
+
+        succeeds(MPI_GPURecv(part(&all, n), SMALL, MPI_BYTE, 1, 6 + (i == 0), MPI_COMM_WORLD,
+                             MPI_STATUS_IGNORE),
+                 "receive of %d", n);
+    }
+    stream_ends(alone);
+    if (job.rank == 0)
+        received(&all, (size_t)N * SMALL, 61, "all of them");
+    buffer_clear(&all);
+    job_result();
+}
+
 /* A stream goes on after an i-form; quiet stops it until all is there. */
 static void quiet(void)
 {
@@ -255,5 +293,6 @@ void on_stream_order(void)
     quiet();
     thousands(true);
     thousands(false);
+    last_first();
     many_streams();
 }

@@ -72,11 +72,17 @@ bool send_take_eager_buffer(struct gpubind_operation *send)
     return send->eager_buffer >= 0;
 }
 
+/* Receivers leave messages in half of the buffers (unexpected.c), and a send whose turn has come needs one more: the
+ * others may be held by what comes after it, sends that wait for their streams, say. */
+static bool may_lend(const struct domain *domain)
+{
+    return domain->nfree_eager > domain->segment.neager / 2 + 1;
+}
+
 int eager_buffer_lend(struct domain *domain)
 {
-    return have_eager_buffers(domain) && domain->nfree_eager > domain->segment.neager / 2
-               ? domain_take_descriptor(domain, true)
-               : -1;
+    return have_eager_buffers(domain) && may_lend(domain) ? domain_take_descriptor(domain, true)
+                                                          : -1;
 }
 
 bool send_may_be_eager(const struct gpubind_operation *send)
@@ -98,10 +104,12 @@ bool send_descriptor_take(struct gpubind_operation *send)
     struct domain *domain = send->domain;
     struct peer *peer = send->peer;
     const int left = domain->segment.ndescriptors - domain->used, share = domain_share(domain);
+    const bool buffered = send_may_be_eager(send) &&
+                          (send->order == ORDER_DONE || may_lend(domain));
 
     send->descriptor = -1;
     if (peer->used < share || left > domain->owed)
-        send->descriptor = domain_take_descriptor(domain, send_may_be_eager(send));
+        send->descriptor = domain_take_descriptor(domain, buffered);
     if (send->descriptor < 0)
         return false;
     domain->owed -= peer->used++ < share;
@@ -144,6 +152,7 @@ static bool take_eager_buffer_for_stream(struct gpubind_operation *send)
     const struct domain *domain = send->domain;
 
     return domain_is_pinned(domain, domain->segment.me, SEGMENT_EAGER) &&
+           (send->descriptor < domain->segment.neager || may_lend(domain)) &&
            send_take_eager_buffer(send);
 }
 
