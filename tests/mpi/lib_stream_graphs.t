@@ -15,6 +15,14 @@ for setting in kernels 'kernels, locks' 'one device, kernels' GPU; do
     is "$setting: it is said why" \
         "$(grep -c '^gpubind: rank .: .* cannot be passed: it is longer than the receive' "$tmp/err")" 1
 done
+for setting in kernels 'one device, kernels' GPU; do
+    for n in 2 3; do
+        on "$setting" $n on_stream_branches
+    done
+    on "$setting" 2 on_stream_branches kept
+    is_wanted "$setting" || continue
+    is "$setting: nothing is said of graphs that are left at the end" "$(grep -c 'cannot be passed' "$tmp/err")" 0
+done
 on 'kernels, no peers' 2 on_stream_graph unreachable
 for setting in kernels GPU; do
     on "$setting" 2 on_stream_graph unused

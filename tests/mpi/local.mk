@@ -48,6 +48,7 @@ ranks_sources = \
 	tests/mpi/matching.c \
 	tests/mpi/mixed.c \
 	tests/mpi/on_stream.c tests/mpi/on_stream.h \
+	tests/mpi/on_stream_branches.c \
 	tests/mpi/on_stream_direct.c \
 	tests/mpi/on_stream_ends.c \
 	tests/mpi/on_stream_frees.c \

@@ -42,6 +42,7 @@ static const struct {
     {"matching", test_matching, 3, 1, MPI_THREAD_SINGLE},
     {"mixed", test_mixed, 2, 1, MPI_THREAD_SINGLE},
     {"on_stream", test_on_stream, 2, 1, MPI_THREAD_SINGLE},
+    {"on_stream_branches", test_on_stream_branches, 2, 1, MPI_THREAD_SINGLE},
     {"on_stream_direct", test_on_stream_direct, 2, 1, MPI_THREAD_SINGLE},
     {"on_stream_frees", test_on_stream_frees, 2, 1, MPI_THREAD_SINGLE},
     {"on_stream_many", test_on_stream_many, 2, 2, MPI_THREAD_SINGLE},

@@ -47,6 +47,7 @@ void test_on_stream_shared(void);
 void test_on_stream_group(void);
 void test_on_stream_sendrecv(void);
 void test_on_stream_wide(void);
+void test_on_stream_branches(void);
 void test_on_stream_graph(void);
 void test_in_driver(void);
 void test_order(void);

@@ -38,8 +38,9 @@ struct gpu {
     bool dead;
     /* non-blocking: no synchronization with the legacy stream */
     gpu_stream streams[GPU_STREAMS];
-    bool frees_pending;       /* in GPU_PACK, see deferred_free.c */
-    unsigned exchange_blocks; /* of exchanges in streams of the library that may wait */
+    bool frees_pending; /* in GPU_PACK, see deferred_free.c */
+    /* Of exchanges that may wait: those in streams of the library, and in graphs until these know their messages. */
+    unsigned exchange_blocks;
     gpu_module module;
     gpu_function _Atomic kernels[GPU_KERNELS]; /* see kernels.h */
     bool kernels_tried;

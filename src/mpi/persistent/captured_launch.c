@@ -5,6 +5,7 @@
 #include "core/base/list.h"
 #include "gpu/copy/copy_agent.h"
 #include "gpu/core/gpu_capture.h"
+#include "gpu/core/waiting_blocks.h"
 #include "gpu/exchange/exchange_deferred.h"
 #include "mpi/base/log.h"
 #include "mpi/base/trace.h"
@@ -21,6 +22,7 @@ struct captured_launch {
     struct exchange_deferred exchange;
     struct captured_messages messages;
     bool settled; /* its gate is open, or broken for good */
+    bool over;    /* the library has ended, and nothing is launched any more */
     bool left;    /* by the other side: broken, if it is not unused soon */
     double left_at;
     struct gpubind_error why;
@@ -75,7 +77,10 @@ void captured_release(struct captured_messages *messages)
 
 static void guard(const struct captured_launch *launch, int more)
 {
-    agent_count_waiting(launch->exchange.gpu, more);
+    struct gpu *gpu = launch->exchange.gpu;
+
+    gpu->exchange_blocks += more < 0 ? -launch->exchange.blocks : launch->exchange.blocks;
+    agent_count_waiting(gpu, more);
     gpu_guard(more);
 }
 
@@ -221,7 +226,8 @@ void captured_progress(void)
         return;
     any_changed = false;
     for (struct captured_launch *at = launches.first; at; at = at->next)
-        look_at(at);
+        if (!at->over)
+            look_at(at);
 }
 
 void captured_give_up(void)
@@ -237,6 +243,12 @@ void captured_give_up(void)
     any_unused = any_left = 0;
 }
 
+void captured_stop(void)
+{
+    for (struct captured_launch *at = launches.first; at; at = at->next)
+        at->over = true;
+}
+
 /* ---- into the graph */
 
 static void is_unused(void *launch)
@@ -245,8 +257,18 @@ static void is_unused(void *launch)
     any_unused++;
 }
 
+/* Launches of several graphs, or branches of one, may wait at once for gates that the copy agent opens. While gates are
+ * closed, each graph leaves as much to others as it takes, and all of them the agent's multiprocessors. */
+static unsigned blocks_in_graph(const struct gpu *gpu, gpu_stream stream)
+{
+    const unsigned most = exchange_blocks_in_graph(gpu);
+    const unsigned half = exchange_blocks_left(gpu, stream, waiting_blocks_of_all(gpu)) / 2;
+
+    return half < 1 ? 1 : half < most ? half : most;
+}
+
 static struct captured_launch *make_launch(const struct captured_messages *messages,
-                                           struct gpubind_error *err)
+                                           gpu_stream stream, struct gpubind_error *err)
 {
     struct captured_launch *launch = calloc(1, sizeof *launch);
     struct gpu *gpu = (messages->nsends ? messages->sends : messages->receives)[0]->memory.gpu;
@@ -257,7 +279,7 @@ static struct captured_launch *make_launch(const struct captured_messages *messa
     if (!launch)
         error_set(err, "out of memory");
     else if (exchange_deferred_make(&launch->exchange, gpu, messages->nsends, nbytes,
-                                    messages->nreceives, exchange_blocks_in_graph(gpu), 0,
+                                    messages->nreceives, blocks_in_graph(gpu, stream), 0,
                                     err) == 0) {
         launch->exchange.traps = true; /* nobody on the host looks after a graph's launches */
         return launch;
@@ -279,7 +301,7 @@ static void take_over(struct captured_launch *launch, struct captured_messages *
 int captured_launch_put(struct captured_messages *messages, gpu_stream stream, gpu_graph graph,
                         struct gpubind_error *err)
 {
-    struct captured_launch *launch = make_launch(messages, err);
+    struct captured_launch *launch = make_launch(messages, stream, err);
     int status;
 
     if (!launch)

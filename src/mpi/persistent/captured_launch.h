@@ -27,5 +27,7 @@ bool captured_busy(void);
 void captured_progress(void);
 /* At the end: waits of graphs whose messages have no other side end. */
 void captured_give_up(void);
+/* At the library's end: graphs that are not gone are not launched any more. */
+void captured_stop(void);
 
 #endif

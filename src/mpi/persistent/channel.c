@@ -215,6 +215,7 @@ void channels_stop(void)
 {
     struct channel *channel, *next;
 
+    captured_stop();
     QUEUE_FOREACH (channel, &channels, next)
         if (channel->place != CHANNEL_IDLE)
             connection_break_local(channel);
