@@ -1,17 +1,27 @@
 /* Calls about streams. */
 #include "tests/sim/sim.h"
 
-/* A blocking one for each thread; of a context at a time here. Green ones have none. */
+/* A blocking one for each thread and context. Green ones have none. */
 static int per_thread_stream(struct CUstream_st **stream)
 {
-    static __thread struct CUstream_st *mine;
+    enum { CONTEXTS = 16 }; /* of a thread; beyond that they are forgotten, and made anew */
+    static __thread struct CUstream_st *mine[CONTEXTS];
+    static __thread int n;
     struct CUctx_st *context;
     const int result = context_green() ? CUDA_INVALID_HANDLE : context_current(&context);
+    int i = 0;
 
-    if (!result && (!mine || mine->context != context))
-        mine = stream_new(context, true, false);
-    *stream = mine;
-    return result;
+    if (result)
+        return result;
+    while (i < n && mine[i]->context != context)
+        i++;
+    if (i == n) {
+        i = n < CONTEXTS ? n : 0;
+        n = i + 1;
+        mine[i] = stream_new(context, true, false);
+    }
+    *stream = mine[i];
+    return CUDA_OK;
 }
 
 int stream_find(struct CUstream_st *handle, struct CUstream_st **stream)
