@@ -25,6 +25,11 @@ for setting in kernels 'one device, kernels' GPU; do
 done
 on 'kernels, no peers' 2 on_stream_graph unreachable
 for setting in kernels GPU; do
+    for which in send receive; do
+        on "$setting" 2 on_stream_refused captured $which
+    done
+done
+for setting in kernels GPU; do
     on "$setting" 2 on_stream_graph unused
     is_wanted "$setting" || continue
     is "$setting: nobody is told that the other side is gone" "$(grep -c 'cannot be passed' "$tmp/err")" 0

@@ -1,13 +1,14 @@
 /* Offers of groups where the driver refuses a call that has nothing to do with them, or while another thread of the
- * process calls the driver: nothing hangs. For two ranks. */
+ * process calls the driver, and captured calls that are refused: nothing hangs. For two ranks. */
 #include <stdatomic.h>
 #include <string.h>
 #include <threads.h>
 #include <unistd.h>
 
-#include "tests/mpi/job.h"
+#include "tests/mpi/on_stream.h"
 #include "tests/mpi/tests.h"
 
+#define LAUNCH_FAILED 719
 #define OFFERED 300000
 #define ROUNDS 3
 #define FULL 4 /* streams that leave no room for waiting blocks */
@@ -31,11 +32,6 @@ static int offer(int tag)
     return gpubind_quiet_on_stream(stream);
 }
 
-static void stream_ends(void)
-{
-    expect(!cuda.cuStreamSynchronize(stream), "the stream fails");
-}
-
 /* ---- `behind`: launches of rank 0, of offers and of what is behind them, are refused */
 
 /* A call that says what became of an earlier message does nothing else. */
@@ -50,7 +46,7 @@ static void receive_late(int tag)
     while (says_of_earlier(
         gpubind_recv_on_stream(in.at, OFFERED, MPI_BYTE, 0, tag, MPI_COMM_WORLD, stream)))
         continue;
-    stream_ends();
+    stream_ends(stream);
 }
 
 static void behind(void)
@@ -64,7 +60,7 @@ static void behind(void)
             refused += offer(tag) != MPI_SUCCESS;
             refused += gpubind_send_on_stream(out.at, OFFERED, MPI_BYTE, 1, tag + 1, MPI_COMM_WORLD,
                                               stream) != MPI_SUCCESS;
-            stream_ends();
+            stream_ends(stream);
         } else {
             receive_late(tag);
             receive_late(tag + 1);
@@ -111,7 +107,7 @@ static void apart(void)
         gpubind_sendrecv(out.at, 1 << 20, MPI_BYTE, 0, FULL, end, 1 << 20, MPI_BYTE, 0, FULL,
                          MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
-    stream_ends();
+    stream_ends(stream);
     job_result();
 }
 
@@ -148,7 +144,7 @@ static void beside(void)
         job_barrier();
         if (job.rank == 0) {
             succeeds(offer(round), "quiet");
-            stream_ends();
+            stream_ends(stream);
             continue;
         }
         usleep(20000);
@@ -162,7 +158,35 @@ static void beside(void)
     job_result();
 }
 
-/* `ranks on_stream_refused behind|apart|beside` */
+/* ---- `captured`: rank 0's sendrecv is refused, and rank 1 has captured the other side of its send or of its receive */
+
+static void captured(const char *which)
+{
+    static char on_host[OFFERED];
+    struct CUgraphExec_st *exec;
+
+    job_test("a captured sendrecv is refused: launches of the other side of its %s fail", which);
+    make(MEMORY_DEVICE, OFFERED);
+    is_int(cuda.cuStreamBeginCapture_v2(stream, 1), CUDA_OK, "the capture's begin");
+    if (job.rank == 0)
+        expect(gpubind_sendrecv_on_stream(on_host, OFFERED, MPI_BYTE, 1, 0, in.at, OFFERED,
+                                          MPI_BYTE, 1, 1, MPI_COMM_WORLD, stream) == MPI_ERR_OTHER,
+               "nothing was refused");
+    else if (strcmp(which, "send") == 0)
+        succeeds(gpubind_recv_on_stream(in.at, OFFERED, MPI_BYTE, 0, 0, MPI_COMM_WORLD, stream),
+                 "recv");
+    else
+        succeeds(gpubind_send_on_stream(out.at, OFFERED, MPI_BYTE, 0, 1, MPI_COMM_WORLD, stream),
+                 "send");
+    exec = graph_captured(stream);
+    cuda.cuGraphLaunch(exec, stream);
+    is_int(cuda.cuStreamSynchronize(stream), job.rank == 0 ? CUDA_OK : LAUNCH_FAILED, "the launch");
+    if (job.rank == 1)
+        gpu_is_lost_to_test();
+    job_result();
+}
+
+/* `ranks on_stream_refused behind|apart|beside|captured send|captured receive` */
 void test_on_stream_refused(void)
 {
     cuda.cuStreamCreate(&stream, CUDA_STREAM_NON_BLOCKING);
@@ -170,6 +194,8 @@ void test_on_stream_refused(void)
         behind();
     else if (strcmp(arguments[0], "apart") == 0)
         apart();
+    else if (strcmp(arguments[0], "captured") == 0)
+        captured(arguments[1]);
     else
         beside();
 }

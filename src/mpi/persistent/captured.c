@@ -125,28 +125,31 @@ static int check_request(const struct arguments *arguments, const struct gpubind
     return MPI_SUCCESS;
 }
 
-/* Before anybody is told of the message. That to or from MPI_PROC_NULL is good, and none. */
-static int check(const struct arguments *arguments, struct comm *comm, enum request_kind kind,
-                 gpu_stream stream, struct gpubind_error *err)
+/* Of one that has no other side, or none that is known. That to or from MPI_PROC_NULL is good, and none. */
+static int check_inexact(const struct arguments *arguments, struct comm *comm,
+                         enum request_kind kind, gpu_stream stream, struct gpubind_error *err)
 {
     struct type_shape shape;
-    struct strided_buffer layout;
     int result = MPI_SUCCESS;
     struct gpubind_operation *request = message_describe(arguments, comm, kind, &shape, &result,
                                                          err);
 
     if (!request)
         return result;
-    if (arguments->rank != MPI_PROC_NULL) {
-        const bool regular = type_layout(&shape, (uint64_t)arguments->count, &layout);
-
-        result = check_request(arguments, request,
-                               is_exact(arguments) &&
-                                   connection_can_be_captured(request, regular ? &layout : NULL),
-                               stream, err);
-    }
+    if (arguments->rank != MPI_PROC_NULL)
+        result = check_request(arguments, request, false, stream, err);
     request_free(request);
     return result;
+}
+
+/* Calls that are refused: launches of the other side, which may have connected, do not wait for them. */
+static void withdraw(struct captured_messages *messages)
+{
+    for (int i = 0; i < messages->nsends; i++)
+        channel_fail(messages->sends[i]->channel, "its call was refused");
+    for (int i = 0; i < messages->nreceives; i++)
+        channel_fail(messages->receives[i]->channel, "its call was refused");
+    captured_release(messages);
 }
 
 static struct gpubind_operation *make_request(const struct arguments *arguments, struct comm *comm,
@@ -165,7 +168,7 @@ static struct gpubind_operation *make_request(const struct arguments *arguments,
         channel_enter_stream(channel);
         return request;
     }
-    captured_release(&(struct captured_messages){.sends = {request}, .nsends = 1});
+    withdraw(&(struct captured_messages){.sends = {request}, .nsends = 1});
     return NULL;
 }
 
@@ -207,7 +210,7 @@ int captured_message(const struct arguments *arguments, struct comm *comm, enum 
     int result;
 
     if (!is_exact(arguments))
-        return check(arguments, comm, kind, stream, err);
+        return check_inexact(arguments, comm, kind, stream, err);
     if (progress_thread_start(err) < 0)
         return MPI_ERR_OTHER;
     gpu_capture_of(stream, &capture);
@@ -219,16 +222,19 @@ int captured_message(const struct arguments *arguments, struct comm *comm, enum 
     return result == MPI_SUCCESS && waits ? flush(pending, &capture, err) : result;
 }
 
+/* Where one is refused, the other sides of both are told. */
 static int add_both(struct pending *pending, const struct arguments *sends,
                     const struct arguments *receives, struct comm *comm, struct gpubind_error *err)
 {
-    int result = MPI_SUCCESS;
+    struct gpubind_error unheard;
+    int sent = MPI_SUCCESS, received = MPI_SUCCESS;
 
     if (is_exact(sends))
-        result = add(pending, sends, comm, REQUEST_SEND, err);
-    if (result == MPI_SUCCESS && is_exact(receives))
-        result = add(pending, receives, comm, REQUEST_RECEIVE, err);
-    return result;
+        sent = add(pending, sends, comm, REQUEST_SEND, err);
+    if (is_exact(receives))
+        received = add(pending, receives, comm, REQUEST_RECEIVE,
+                       sent == MPI_SUCCESS ? err : &unheard);
+    return sent == MPI_SUCCESS ? received : sent;
 }
 
 int captured_sendrecv(const struct arguments *sends, const struct arguments *receives,
@@ -236,10 +242,12 @@ int captured_sendrecv(const struct arguments *sends, const struct arguments *rec
 {
     struct gpu_capture capture;
     struct pending *pending;
-    int result = check(sends, comm, REQUEST_SEND, stream, err);
+    int result = MPI_SUCCESS;
 
-    if (result == MPI_SUCCESS)
-        result = check(receives, comm, REQUEST_RECEIVE, stream, err);
+    if (!is_exact(sends))
+        result = check_inexact(sends, comm, REQUEST_SEND, stream, err);
+    if (result == MPI_SUCCESS && !is_exact(receives))
+        result = check_inexact(receives, comm, REQUEST_RECEIVE, stream, err);
     if (result != MPI_SUCCESS)
         return result;
     if (progress_thread_start(err) < 0)
@@ -253,7 +261,7 @@ int captured_sendrecv(const struct arguments *sends, const struct arguments *rec
     progress_thread_wake();
     if (result == MPI_SUCCESS && pending->messages.nsends + pending->messages.nreceives > 0)
         return flush(pending, &capture, err);
-    captured_release(&pending->messages);
+    withdraw(&pending->messages);
     free(pending);
     return result;
 }

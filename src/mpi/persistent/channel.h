@@ -198,10 +198,6 @@ void channel_drop_message(struct channel *channel);
 
 /* ---- channel_connect.c */
 
-/* A channel of such a request, whose layout is NULL where that is not regular, could be captured, unless there is no
- * memory left for its flags. */
-bool connection_can_be_captured(const struct gpubind_operation *request,
-                                const struct strided_buffer *layout);
 /* Fills channel->local, which CONNECT carries. */
 void connection_describe(struct channel *channel, const struct strided_buffer *layout);
 /* CONNECT is sent: the peer may map what it tells of, and is asked to unmap it before it is freed. */

@@ -49,15 +49,6 @@ static bool may_connect(const struct gpubind_operation *request,
            request->peer->local >= 0 && may_exchange(gpu);
 }
 
-bool connection_can_be_captured(const struct gpubind_operation *request,
-                                const struct strided_buffer *layout)
-{
-    struct memory_export shared;
-
-    return may_connect(request, layout) && exchange_has_kernel(request->memory.gpu) &&
-           (is_to_self(request) || memory_export_of(&request->memory, &shared));
-}
-
 static bool may_be_mapped(const struct pack_buffer *buffer, struct memory_export *shared)
 {
     return memory_export_of(&buffer->memory, shared) && !ipc_refs_are_in_way(shared);
