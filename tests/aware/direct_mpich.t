@@ -24,11 +24,14 @@ build() {
 build direct "$top_srcdir"/tests/aware/direct*.c
 build soak "$top_srcdir"/tests/aware/soak*.c
 build agree "$top_srcdir/tests/aware/agree.c"
+build contract "$top_srcdir/tests/aware/contract.c"
 program=$tmp/aware_soak
 on simulated 2 2 31
 on simulated 2 2 33
 program=$tmp/aware_agree
 on simulated 2 agree
+program=$tmp/aware_contract
+on simulated 2 contract
 program=$tmp/aware_direct
 setting='slow copies'
 all 2 lists progress threads

@@ -78,11 +78,9 @@ static int begin_parts(struct staged *staged, const struct coll *coll, const voi
     if (!types && type != MPI_DATATYPE_NULL)
         PMPI_Type_get_extent_x(type, &lb, &extent);
     for (int i = 0; i < n; i++)
-        parts[i] = (struct staged_part){displacement_at(displs, i) * extent, count_at(counts, i),
-                                        types ? types[i] : type};
-    for (int i = 0; ranks && i < n; i++)
-        if (ranks[i] == MPI_PROC_NULL)
-            parts[i].count = 0;
+        parts[i] = (struct staged_part){
+            displacement_at(displs, i) * extent,
+            ranks && ranks[i] == MPI_PROC_NULL ? 0 : count_at(counts, i), types ? types[i] : type};
     result = staged_begin_parts(staged, user, n, parts, use | later(coll));
     free(parts);
     return result;
@@ -236,51 +234,60 @@ int coll_scatterv(struct staged b[2], const struct coll *coll, const void *send,
     return result == MPI_SUCCESS ? begin_scattered(b, coll, recv, nrecv, recv_type) : result;
 }
 
-/* What is received in blocks, each from a rank; from neighbours, of which some may be MPI_PROC_NULL, whose blocks are
- * the application's also while the call is under way. */
-struct received {
-    int n;
-    int *ranks; /* NULL: none is MPI_PROC_NULL */
-    int nsends;
+/* One buffer's blocks, each to or from a rank; of neighbours, of which some may be MPI_PROC_NULL, whose blocks are the
+ * application's also while the call is under way. */
+struct side {
+    int n, nobodies;  /* blocks, and those of MPI_PROC_NULL */
+    const int *ranks; /* NULL: nobodies is 0 */
 };
 
-static int received_begin(struct received *received, const struct coll *coll, bool neighbours)
-{
-    bool all = true;
+struct partners {
+    struct side to, from;
+    int *memory;
+};
 
-    *received = (struct received){0};
+static struct side side_of(const int ranks[], int n)
+{
+    struct side side = {n, 0, ranks};
+
+    for (int i = 0; i < n; i++)
+        side.nobodies += ranks[i] == MPI_PROC_NULL;
+    return side;
+}
+
+static int partners_begin(struct partners *partners, const struct coll *coll, bool neighbours)
+{
+    int nin, nout, *ranks, result;
+
+    *partners = (struct partners){0};
     if (!neighbours) {
-        received->n = received->nsends = size_of(coll->comm);
+        partners->to.n = partners->from.n = size_of(coll->comm);
         return MPI_SUCCESS;
     }
-    neighbours_count(coll->comm, &received->n, &received->nsends);
-    received->ranks = malloc(((size_t)received->n + (size_t)received->nsends + 1) *
-                             sizeof *received->ranks);
-    if (!received->ranks)
+    neighbours_count(coll->comm, &nin, &nout);
+    ranks = partners->memory = malloc(((size_t)nin + (size_t)nout + 1) * sizeof *ranks);
+    if (!ranks)
         return MPI_ERR_NO_MEM;
-    if (neighbours_list(coll->comm, received->n, received->ranks, received->nsends,
-                        received->ranks + received->n) == MPI_SUCCESS)
-        for (int i = 0; i < received->n; i++)
-            all = all && received->ranks[i] != MPI_PROC_NULL;
-    if (all) {
-        free(received->ranks);
-        received->ranks = NULL;
+    result = neighbours_list(coll->comm, nin, ranks, nout, ranks + nin);
+    if (result == MPI_SUCCESS) {
+        partners->from = side_of(ranks, nin);
+        partners->to = side_of(ranks + nin, nout);
     }
-    return MPI_SUCCESS;
+    return result == MPI_ERR_TOPOLOGY ? MPI_SUCCESS : result; /* MPI's call will say so */
 }
 
 /* Blocks of each elements, one behind the other. */
-static int begin_equal_parts(struct staged *staged, const struct coll *coll, void *recv,
-                             MPI_Count each, MPI_Datatype type, const struct received *received,
+static int begin_equal_parts(struct staged *staged, const struct coll *coll, const void *user,
+                             MPI_Count each, MPI_Datatype type, const struct side *side,
                              unsigned use)
 {
-    const size_t n = (size_t)received->n;
+    const size_t n = (size_t)side->n;
     MPI_Count *counts;
     MPI_Aint *displs;
     int result;
 
-    if (!received->ranks)
-        return begin(staged, coll, recv, each * received->n, type, use);
+    if (side->nobodies == 0)
+        return begin(staged, coll, user, each * side->n, type, use);
     counts = malloc((n + 1) * sizeof *counts);
     displs = malloc((n + 1) * sizeof *displs);
     for (size_t i = 0; counts && displs && i < n; i++) {
@@ -288,8 +295,8 @@ static int begin_equal_parts(struct staged *staged, const struct coll *coll, voi
         displs[i] = (MPI_Aint)((MPI_Count)i * each);
     }
     result = counts && displs
-                 ? begin_parts(staged, coll, recv, received->n, (struct numbers){counts, true},
-                               (struct numbers){displs, true}, type, NULL, received->ranks, use)
+                 ? begin_parts(staged, coll, user, side->n, (struct numbers){counts, true},
+                               (struct numbers){displs, true}, type, NULL, side->ranks, use)
                  : MPI_ERR_NO_MEM;
     free(counts);
     free(displs);
@@ -300,18 +307,18 @@ int coll_alltoall(struct staged b[2], const struct coll *coll, bool neighbours, 
                   MPI_Count nsend, MPI_Datatype send_type, void *recv, MPI_Count nrecv,
                   MPI_Datatype recv_type)
 {
-    struct received received;
+    struct partners partners;
     int result;
 
     if (!may_be_staged(b, coll, send, recv))
         return MPI_SUCCESS;
-    result = received_begin(&received, coll, neighbours);
+    result = partners_begin(&partners, coll, neighbours);
+    if (result == MPI_SUCCESS && send != MPI_IN_PLACE)
+        result = begin_equal_parts(&b[0], coll, send, nsend, send_type, &partners.to, STAGED_READ);
     if (result == MPI_SUCCESS)
-        result = begin_send(&b[0], coll, send, nsend * received.nsends, send_type);
-    if (result == MPI_SUCCESS)
-        result = both(
-            b, begin_equal_parts(&b[1], coll, recv, nrecv, recv_type, &received, written(send)));
-    free(received.ranks);
+        result = both(b, begin_equal_parts(&b[1], coll, recv, nrecv, recv_type, &partners.from,
+                                           written(send)));
+    free(partners.memory);
     return result;
 }
 
@@ -322,19 +329,19 @@ static int begin_both_parts(struct staged b[2], const struct coll *coll, bool ne
                             struct numbers recv_displs, MPI_Datatype recv_type,
                             const MPI_Datatype *recv_types)
 {
-    struct received received;
+    struct partners partners;
     int result;
 
     if (!may_be_staged(b, coll, send, recv))
         return MPI_SUCCESS;
-    result = received_begin(&received, coll, neighbours);
+    result = partners_begin(&partners, coll, neighbours);
     if (result == MPI_SUCCESS && send != MPI_IN_PLACE)
-        result = begin_parts(&b[0], coll, send, received.nsends, send_counts, send_displs,
-                             send_type, send_types, NULL, STAGED_READ);
+        result = begin_parts(&b[0], coll, send, partners.to.n, send_counts, send_displs, send_type,
+                             send_types, partners.to.ranks, STAGED_READ);
     if (result == MPI_SUCCESS)
-        result = both(b, begin_parts(&b[1], coll, recv, received.n, recv_counts, recv_displs,
-                                     recv_type, recv_types, received.ranks, written(send)));
-    free(received.ranks);
+        result = both(b, begin_parts(&b[1], coll, recv, partners.from.n, recv_counts, recv_displs,
+                                     recv_type, recv_types, partners.from.ranks, written(send)));
+    free(partners.memory);
     return result;
 }
 
@@ -360,18 +367,18 @@ int coll_neighbour_gather(struct staged b[2], const struct coll *coll, const voi
                           MPI_Count nsend, MPI_Datatype send_type, void *recv, MPI_Count nrecv,
                           MPI_Datatype recv_type)
 {
-    struct received received;
+    struct partners partners;
     int result;
 
     if (!may_be_staged(b, coll, send, recv))
         return MPI_SUCCESS;
-    result = received_begin(&received, coll, true);
-    if (result == MPI_SUCCESS)
+    result = partners_begin(&partners, coll, true);
+    if (result == MPI_SUCCESS && partners.to.nobodies < partners.to.n)
         result = begin_send(&b[0], coll, send, nsend, send_type);
     if (result == MPI_SUCCESS)
-        result = both(
-            b, begin_equal_parts(&b[1], coll, recv, nrecv, recv_type, &received, STAGED_WRITTEN));
-    free(received.ranks);
+        result = both(b, begin_equal_parts(&b[1], coll, recv, nrecv, recv_type, &partners.from,
+                                           STAGED_WRITTEN));
+    free(partners.memory);
     return result;
 }
 
@@ -379,17 +386,17 @@ int coll_neighbour_gatherv(struct staged b[2], const struct coll *coll, const vo
                            MPI_Count nsend, MPI_Datatype send_type, void *recv,
                            struct numbers counts, struct numbers displs, MPI_Datatype recv_type)
 {
-    struct received received;
+    struct partners partners;
     int result;
 
     if (!may_be_staged(b, coll, send, recv))
         return MPI_SUCCESS;
-    result = received_begin(&received, coll, true);
-    if (result == MPI_SUCCESS)
+    result = partners_begin(&partners, coll, true);
+    if (result == MPI_SUCCESS && partners.to.nobodies < partners.to.n)
         result = begin_send(&b[0], coll, send, nsend, send_type);
     if (result == MPI_SUCCESS)
-        result = both(b, begin_parts(&b[1], coll, recv, received.n, counts, displs, recv_type, NULL,
-                                     received.ranks, STAGED_WRITTEN));
-    free(received.ranks);
+        result = both(b, begin_parts(&b[1], coll, recv, partners.from.n, counts, displs, recv_type,
+                                     NULL, partners.from.ranks, STAGED_WRITTEN));
+    free(partners.memory);
     return result;
 }
