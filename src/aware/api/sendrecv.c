@@ -106,6 +106,9 @@ static void both_end(void *what, int code)
         return carried_received(&receives, &in, result, status, comm);                             \
     }
 
+/* Of a message that takes the place of another: none of the two goes anywhere. */
+#define NOBODYS_AT_ALL (CARRIED_NOBODY(dest) & CARRIED_NOBODY(source))
+
 #define REPLACES(name, COUNT)                                                                \
     NEXT(name)                                                                               \
     AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag,  \
@@ -118,7 +121,8 @@ static void both_end(void *what, int code)
         int result;                                                                          \
                                                                                              \
         result = staged_begin(&staged, buf, count, type,                                     \
-                              STAGED_READ | STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE); \
+                              STAGED_READ | STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE | \
+                                  NOBODYS_AT_ALL);                                           \
         if (result != MPI_SUCCESS)                                                           \
             return call_refused(comm, result);                                               \
         carried_sent(&sends, &staged, count, type, dest, sendtag, comm);                     \
@@ -174,7 +178,8 @@ static void both_end(void *what, int code)
         int result;                                                                          \
                                                                                              \
         result = staged_begin(&staged, buf, count, type,                                     \
-                              STAGED_READ | STAGED_WRITTEN | STAGED_MESSAGE | STAGED_LATER); \
+                              STAGED_READ | STAGED_WRITTEN | STAGED_MESSAGE | STAGED_LATER | \
+                                  NOBODYS_AT_ALL);                                           \
         if (result != MPI_SUCCESS)                                                           \
             return call_refused(comm, result);                                               \
         carried_sent(&sends, &staged, count, type, dest, sendtag, comm);                     \
