@@ -35,17 +35,19 @@ static int check(int first, int n)
     return wrong;
 }
 
-/* Completes what is under way, and calls a collective function. */
+/* Completes what is under way, and calls collective functions, also of the communicator that is being freed. */
 static int deleted(MPI_Comm comm, int key, void *value, void *extra)
 {
     int wrong;
 
-    (void)comm, (void)key, (void)value, (void)extra;
+    (void)key, (void)value, (void)extra;
     called++;
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
     wrong = check(1 + (rank + size - 1) % size, nbytes);
     MPI_Allreduce(out, in, nbytes, MPI_CHAR, MPI_BOR, MPI_COMM_WORLD);
     wrong += check(size > 2 ? 3 : size == 2 ? 1 | 2 : 1, nbytes);
+    MPI_Allreduce(out, in, nbytes, MPI_CHAR, MPI_MAX, comm);
+    wrong += check(comm == MPI_COMM_SELF ? 1 + rank : size, nbytes);
     MPI_Allreduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     return MPI_SUCCESS;
 }
@@ -254,7 +256,7 @@ static void use_extended(int n)
 int main(int argc, char **argv)
 {
     static const int sizes[] = {100, 5000, MOST};
-    int key, ncalls = 0;
+    int key, other, ncalls = 0;
     MPI_Comm comm;
 
     MPI_Init(&argc, &argv);
@@ -269,15 +271,20 @@ int main(int argc, char **argv)
     for (int i = 0; i < 3; i++)
         use_extended(sizes[i]);
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, deleted, &key, NULL);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &other, NULL);
     for (int i = 0; i < 6; i++) {
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         MPI_Comm_set_attr(comm, key, NULL);
+        if (i > 0)
+            MPI_Bcast(in, MOST, MPI_CHAR, 0, comm); /* which goes directly */
         start(sizes[i % 3]);
         i < 3 ? MPI_Comm_free(&comm) : MPI_Comm_disconnect(&comm);
         result(++ncalls, i < 3 ? "MPI_Comm_free" : "MPI_Comm_disconnect", sizes[i % 3]);
     }
     MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, other, NULL); /* MPI deletes it first */
     MPI_Comm_free_keyval(&key);
+    MPI_Comm_free_keyval(&other);
     start(argc > 1 ? atoi(argv[1]) : MOST);
     MPI_Finalize();
     result(ncalls + 1, "MPI_Finalize", nbytes);

@@ -34,19 +34,25 @@ AWARE_PUBLIC int MPI_Init_thread(int *argc, char ***argv, int required, int *pro
 
 static void freed(MPI_Comm comm)
 {
-    coll_comm_free(comm);
     persistent_comm_freed(comm);
     requests_comm_freed(comm);
     matched_comm_freed(comm);
 }
 
-#define FREES(name)                       \
-    NEXT(name)                            \
-    AWARE_PUBLIC int name(MPI_Comm *comm) \
-    {                                     \
-        if (!is_behind)                   \
-            freed(*comm);                 \
-        return next_of_##name()(comm);    \
+#define FREES(name)                            \
+    NEXT(name)                                 \
+    AWARE_PUBLIC int name(MPI_Comm *comm)      \
+    {                                          \
+        struct coll_freeing freeing;           \
+        int result;                            \
+                                               \
+        if (is_behind)                         \
+            return next_of_##name()(comm);     \
+        coll_comm_free_begin(&freeing, *comm); \
+        freed(*comm);                          \
+        result = next_of_##name()(comm);       \
+        coll_comm_free_end(&freeing);          \
+        return result;                         \
     }
 FREES(MPI_Comm_free)
 FREES(MPI_Comm_disconnect)
@@ -55,11 +61,14 @@ NEXT(MPI_Finalize)
 AWARE_PUBLIC int MPI_Finalize(void)
 {
     const bool was_behind = is_behind;
+    struct coll_freeing freeing;
     int result;
 
     if (!was_behind && !ending_is_prepared())
         ending_now();
+    coll_comm_free_begin(&freeing, MPI_COMM_SELF);
     result = next_of_MPI_Finalize()();
+    coll_comm_free_end(&freeing);
     is_behind = was_behind;
     return result;
 }

@@ -231,14 +231,27 @@ static bool may_agree(MPI_Comm comm)
     return PMPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && !inter;
 }
 
-/* NULL: the communicator has other ranks than its own. */
+/* Those that this thread is freeing, the last one first. MPI calls the application's callbacks for their attributes
+ * there; MPICH 4.0 has given back the memory of some, and hangs where one is set then. */
+static __thread struct coll_freeing *freeing __attribute__((tls_model("initial-exec")));
+
+static bool is_being_freed(MPI_Comm of)
+{
+    const struct coll_freeing *one = freeing;
+
+    while (one && one->comm != of)
+        one = one->before;
+    return one;
+}
+
+/* NULL: the communicator has other ranks than its own, or is being freed. */
 static struct coll_comm *find(MPI_Comm of)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct coll_comm *comm = NULL;
     int found = 0;
 
-    if (!direct_own() || of == MPI_COMM_NULL)
+    if (!direct_own() || of == MPI_COMM_NULL || is_being_freed(of))
         return NULL;
     pthread_once(&once, make_keyval);
     if (keyval == MPI_KEYVAL_INVALID ||
@@ -379,7 +392,7 @@ bool coll_prepare_own(struct coll_comm *comm)
 
 /* ---- the end */
 
-void coll_comm_free(MPI_Comm of)
+static void leave(MPI_Comm of)
 {
     struct coll_comm *comm = NULL;
     int found = 0;
@@ -395,4 +408,24 @@ void coll_comm_free(MPI_Comm of)
     nccl_close(comm->nccl);
     give_post(comm->post);
     free_all(comm);
+}
+
+static void end_free(void *of, int code)
+{
+    (void)code;
+    freeing = ((struct coll_freeing *)of)->before;
+}
+
+void coll_comm_free_begin(struct coll_freeing *one, MPI_Comm of)
+{
+    leave(of);
+    *one = (struct coll_freeing){.comm = of, .before = freeing};
+    freeing = one;
+    undo_begin(&one->undo, end_free, one);
+}
+
+void coll_comm_free_end(struct coll_freeing *one)
+{
+    if (!undo_end(&one->undo))
+        end_free(one, MPI_SUCCESS);
 }

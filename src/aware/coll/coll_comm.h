@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "aware/base/undo.h"
+
 /* A message of a collective. */
 struct coll_move {
     void *at;
@@ -65,7 +67,13 @@ bool coll_prepare_own(struct coll_comm *comm);
 bool coll_all_live(const struct coll_comm *comm);
 /* From now on its collectives are staged; the other ranks find out. */
 void coll_give_up(struct coll_comm *comm);
-/* The communicator is freed. */
-void coll_comm_free(MPI_Comm comm);
+/* Around MPI's function that frees it: there its collectives are staged. */
+struct coll_freeing {
+    MPI_Comm comm;
+    struct coll_freeing *before; /* in whose callback this one is freed */
+    struct undo undo;
+};
+void coll_comm_free_begin(struct coll_freeing *one, MPI_Comm comm);
+void coll_comm_free_end(struct coll_freeing *one);
 
 #endif
