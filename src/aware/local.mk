@@ -97,6 +97,7 @@ aware_sources = \
 	src/aware/rma/window_buffer.c src/aware/rma/window_buffer.h \
 	src/aware/rma/window_allocate.c src/aware/rma/window_allocate.h \
 	src/aware/rma/window_far.c src/aware/rma/window_far.h \
+	src/aware/rma/window_handle.c \
 	src/aware/rma/window_later.c src/aware/rma/window_later.h \
 	src/aware/rma/window_mirror.c src/aware/rma/window_mirror.h \
 	src/aware/rma/window_move.c src/aware/rma/window_move.h \

@@ -1,4 +1,4 @@
-/* Delete callbacks of attributes communicate, with GPU memory: in MPI_Comm_free, and in MPI_Finalize. Those of
+/* Delete callbacks of attributes communicate, with GPU memory: in MPI_Comm_free, MPI_Win_free, and in MPI_Finalize. Those of
  * types are called where the application copies and frees types, and nowhere else. The functions of generalized
  * requests complete others, with GPU memory. */
 #include <mpi.h>
@@ -14,13 +14,18 @@ static char *out, *in; /* of the GPU */
 static char bytes[MOST];
 static MPI_Request requests[2];
 
-static void start(int n)
+static void fill(int n)
 {
     nbytes = n;
     memset(bytes, 1 + rank, (size_t)n);
     device_write(out, bytes, (size_t)n);
     memset(bytes, 0x70, (size_t)n);
     device_write(in, bytes, (size_t)n);
+}
+
+static void start(int n)
+{
+    fill(n);
     MPI_Irecv(in, n, MPI_CHAR, (rank + size - 1) % size, TAG, MPI_COMM_WORLD, &requests[0]);
     MPI_Isend(out, n, MPI_CHAR, (rank + 1) % size, TAG, MPI_COMM_WORLD, &requests[1]);
 }
@@ -174,6 +179,50 @@ static void use_generalized(int n)
     result(0, "generalized requests", n);
 }
 
+/* ---- windows; Open MPI 4.1 has freed them when it calls their callbacks, and crashes, with host memory, too */
+
+#ifdef MPICH_NUMVERSION
+static int deleted_of_window(MPI_Win win, int key, void *value, void *extra)
+{
+    (void)key, (void)value, (void)extra;
+    called++;
+    MPI_Win_fence(0, win);
+    MPI_Put(out, nbytes, MPI_CHAR, (rank + 1) % size, 0, nbytes, MPI_CHAR, win);
+    MPI_Win_fence(0, win);
+    return MPI_SUCCESS;
+}
+
+/* Of GPU memory, or of the host's. */
+static void use_window(bool gpu, int n)
+{
+    static char host[MOST];
+    int key, other, wrong;
+    MPI_Win win;
+
+    fill(n);
+    called = 0;
+    MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, deleted_of_window, &key, NULL);
+    MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &other, NULL);
+    MPI_Win_create(gpu ? in : host, n, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_set_attr(win, key, NULL);
+    MPI_Win_set_attr(win, other, NULL); /* MPI deletes it first */
+    MPI_Win_free(&win);
+    MPI_Win_free_keyval(&key);
+    MPI_Win_free_keyval(&other);
+    if (!gpu)
+        device_write(in, host, (size_t)n);
+    wrong = check(1 + (rank + size - 1) % size, n);
+    MPI_Allreduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    result(1, gpu ? "MPI_Win_free, GPU memory" : "MPI_Win_free, host memory", n);
+    called = 0;
+}
+#else
+static void use_window(bool gpu, int n)
+{
+    (void)gpu, (void)n;
+}
+#endif
+
 /* ---- those of MPICH that are polled, or waited for, by functions of their own */
 
 #ifdef MPICH_NUMVERSION
@@ -270,6 +319,8 @@ int main(int argc, char **argv)
         use_generalized(sizes[i]);
     for (int i = 0; i < 3; i++)
         use_extended(sizes[i]);
+    for (int i = 0; i < 6; i++)
+        use_window(i % 2, sizes[i / 2]);
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, deleted, &key, NULL);
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &other, NULL);
     for (int i = 0; i < 6; i++) {

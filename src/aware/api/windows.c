@@ -92,15 +92,17 @@ AWARE_PUBLIC int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *w
 NEXT(MPI_Win_free)
 AWARE_PUBLIC int MPI_Win_free(MPI_Win *win)
 {
-    struct window *window = is_behind ? NULL : window_find(*win);
+    struct window_freeing freeing;
+    struct window *window;
     int result;
 
-    if (!window || window->freeing) /* a tool behind this library calls PMPI_Win_free */
+    if (is_behind ||
+        window_is_being_freed(*win)) /* a tool behind this library calls PMPI_Win_free */
         return next_of_MPI_Win_free()(win);
-    window->freeing = true;
+    window_free_begin(&freeing, *win);
     result = next_of_MPI_Win_free()(win);
-    window->freeing = false;
-    if (result != MPI_SUCCESS)
+    window = window_free_end(&freeing);
+    if (result != MPI_SUCCESS || !window)
         return result;
     window_later_end(window, WINDOW_ALL, UINT64_MAX, result);
     if (window->mirror &&

@@ -20,98 +20,6 @@ int window_refused(MPI_Win win, int result)
     return result;
 }
 
-/* ---- of a handle */
-
-static int keyval = MPI_KEYVAL_INVALID;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static atomic_bool are_there;
-
-bool windows_are_there(void)
-{
-    return atomic_load_explicit(&are_there, memory_order_relaxed);
-}
-
-struct window *window_find(MPI_Win win)
-{
-    struct window *window = NULL;
-    int found = 0;
-
-    if (!windows_are_there() || win == MPI_WIN_NULL ||
-        CALL_MPI(PMPI_Win_get_attr(win, keyval, &window, &found)) != MPI_SUCCESS)
-        return NULL;
-    return found ? window : NULL;
-}
-
-static void make_keyval(void)
-{
-    if (PMPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &keyval, NULL) !=
-        MPI_SUCCESS)
-        keyval = MPI_KEYVAL_INVALID;
-}
-
-int window_remember(struct window *window, MPI_Win win)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    int result = MPI_ERR_NO_MEM;
-
-    window->win = win;
-    pthread_once(&once, make_keyval);
-    if (keyval != MPI_KEYVAL_INVALID)
-        result = PMPI_Win_set_attr(win, keyval, window);
-    if (result == MPI_SUCCESS)
-        atomic_store(&are_there, true);
-    return result;
-}
-
-static void prepare(struct window *window)
-{
-    window->fd = -1;
-    pthread_mutex_init(&window->lock, NULL);
-    pthread_mutex_init(&window->ending, NULL);
-}
-
-struct window *window_of(MPI_Win win)
-{
-    struct window *window;
-
-    pthread_mutex_lock(&lock);
-    window = window_find(win);
-    if (!window) {
-        window = calloc(1, sizeof *window);
-        if (window)
-            prepare(window);
-        if (window && window_remember(window, win) != MPI_SUCCESS) {
-            window_free(window);
-            window = NULL;
-        }
-    }
-    pthread_mutex_unlock(&lock);
-    return window;
-}
-
-int window_world_rank(MPI_Win win, int rank)
-{
-    struct window *window = window_of(win);
-    MPI_Group group;
-    int world;
-
-    if (!window)
-        return MPI_UNDEFINED;
-    pthread_mutex_lock(&window->lock);
-    if (!window->ranks && PMPI_Win_get_group(win, &group) == MPI_SUCCESS)
-        window->ranks = world_ranks_of_group(group);
-    world = world_ranks_at(window->ranks, rank);
-    pthread_mutex_unlock(&window->lock);
-    return world;
-}
-
-bool window_is_mirrored(MPI_Win win)
-{
-    const struct window *window = window_find(win);
-
-    return window && window->mirror;
-}
-
 /* ---- memory that the ranks share */
 
 static size_t share_bytes(int size)
@@ -154,6 +62,22 @@ void window_free(struct window *window)
 }
 
 /* ---- making one */
+
+static void prepare(struct window *window)
+{
+    window->fd = -1;
+    pthread_mutex_init(&window->lock, NULL);
+    pthread_mutex_init(&window->ending, NULL);
+}
+
+struct window *window_new_bare(void)
+{
+    struct window *window = calloc(1, sizeof *window);
+
+    if (window)
+        prepare(window);
+    return window;
+}
 
 /* The others wait for this rank. */
 static void *allocate(MPI_Comm comm, size_t n, size_t size)
@@ -247,11 +171,10 @@ struct window *window_new(MPI_Comm comm, int flavor)
 
 struct window *window_new_mirrored(MPI_Comm comm, void *base, MPI_Aint nbytes)
 {
-    struct window *window = calloc(1, sizeof *window);
+    struct window *window = window_new_bare();
 
     if (!window)
         return NULL;
-    prepare(window);
     window->base = base;
     window->nbytes = nbytes;
     window->model = MPI_WIN_SEPARATE;

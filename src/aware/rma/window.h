@@ -21,6 +21,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "aware/base/undo.h"
 #include "aware/message/direct_segment.h"
 #include "aware/message/staged.h"
 #include "aware/rma/window_mirror.h"
@@ -93,7 +94,6 @@ struct window {
     int flavor, model;
     bool fenced; /* an access epoch of MPI_Win_fence */
     bool all_locked;
-    bool freeing;     /* MPI_Win_free was called */
     atomic_int locks; /* of targets whose memory is MPI's, which MPI holds */
     pthread_mutex_t lock;
     struct window_later *later; /* lock is held */
@@ -112,6 +112,18 @@ int window_world_rank(MPI_Win win, int rank);
 bool window_is_mirrored(MPI_Win win);
 /* There may be such windows in this process. */
 bool windows_are_there(void);
+
+/* Around MPI's function that frees it: a window that this thread is freeing. */
+struct window_freeing {
+    MPI_Win win;
+    struct window *window;         /* NULL: it needs nothing but MPI */
+    struct window_freeing *before; /* in whose callback this one is freed */
+    struct undo undo;
+};
+bool window_is_being_freed(MPI_Win win);
+void window_free_begin(struct window_freeing *one, MPI_Win win);
+/* one->window, which may have been made meanwhile. */
+struct window *window_free_end(struct window_freeing *one);
 
 /* What a window will be made of. */
 struct window_plan {
@@ -136,6 +148,8 @@ int window_make_empty(struct window_plan *plan, MPI_Aint unit, MPI_Info info, MP
  * gpu is false. */
 struct window *window_new(MPI_Comm comm, int flavor);
 int window_exchange(struct window *window, MPI_Comm comm, MPI_Aint unit, bool gpu, int failed);
+/* For buffers that are staged. NULL: out of memory. */
+struct window *window_new_bare(void);
 /* Of a rank without the others, for a mirror. NULL: out of memory. */
 struct window *window_new_mirrored(MPI_Comm comm, void *base, MPI_Aint nbytes);
 /* window_find will find it. An MPI error class. */
