@@ -1,6 +1,7 @@
 /* What the MPI standard promises of buffers, with GPU memory in plain MPI functions: bytes that no
  * message reaches stay as they are. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tests/mpi/job.h"
 
@@ -352,15 +353,35 @@ static void test_requests(void)
     job_result();
 }
 
-/* The second message tells that the first one is here. */
-static void test_freed(void)
+enum { TOLD_BY_MESSAGE, TOLD_BY_PROBES, TOLD_BY_BARRIERS, TOLD };
+static const char *const told[TOLD] = {"a second message tells", "probes see", "barriers show"};
+
+static void be_told(int how, int next, int last)
+{
+    int token = 0, flag;
+
+    if (how == TOLD_BY_MESSAGE) {
+        MPI_Sendrecv(&job.rank, 1, MPI_INT, next, TAG, &token, 1, MPI_INT, last, TAG, job.plain,
+                     MPI_STATUS_IGNORE);
+        is_int(token, last, "the second message");
+        return;
+    }
+    for (int i = 0; i < 200; i++) { /* 0.2 s, as MPI need not have the message at once */
+        if (how == TOLD_BY_PROBES)
+            MPI_Iprobe(last, TAG + 1, job.plain, &flag, MPI_STATUS_IGNORE);
+        else
+            MPI_Barrier(job.plain);
+        usleep(1000);
+    }
+}
+
+static void test_freed(int how)
 {
     const int next = (job.rank + 1) % job.size, last = (job.rank + job.size - 1) % job.size;
     struct buffer in, out;
     MPI_Request request;
-    int token = 0;
 
-    job_test("requests that are freed at once");
+    job_test("requests that are freed at once: %s that they are complete", told[how]);
     need_filled(&out, MEMORY_DEVICE, 1000, (uint64_t)job.rank + 30);
     need_buffer(&in, MEMORY_DEVICE, 5000);
     MPI_Irecv(in.at, 5000, MPI_BYTE, last, TAG, job.plain, &request);
@@ -368,9 +389,7 @@ static void test_freed(void)
     is_int(request == MPI_REQUEST_NULL, 1, "the handle of a freed request");
     MPI_Isend(out.at, 1000, MPI_BYTE, next, TAG, job.plain, &request);
     MPI_Request_free(&request);
-    MPI_Sendrecv(&job.rank, 1, MPI_INT, next, TAG, &token, 1, MPI_INT, last, TAG, job.plain,
-                 MPI_STATUS_IGNORE);
-    is_int(token, last, "the second message");
+    be_told(how, next, last);
     received(&in, 1000, (uint64_t)last + 30, "a freed receive");
     buffer_clear(&in);
     buffer_clear(&out);
@@ -411,7 +430,8 @@ int main(void)
     test_errors();
     test_pairs();
     test_requests();
-    test_freed();
+    for (int how = 0; how < TOLD; how++)
+        test_freed(how);
     test_displaced();
     return job_end();
 }

@@ -1,4 +1,5 @@
-/* Probes, which tell the length of the data where they have seen a descriptor. */
+/* Probes, which tell the length of the data where they have seen a descriptor. What they find may tell, as a barrier may,
+ * that a freed receive is complete. */
 #include "aware/request/calls.h"
 #include "aware/request/matched.h"
 
@@ -7,6 +8,7 @@ AWARE_PUBLIC int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *statu
 {
     const int result = BEHIND(MPI_Probe, source, tag, comm, status);
 
+    requests_sweep(false);
     if (result == MPI_SUCCESS)
         direct_probed(comm, status);
     return result;
@@ -27,6 +29,7 @@ AWARE_PUBLIC int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *mes
 
     status = status == MPI_STATUS_IGNORE ? &own : status;
     result = BEHIND(MPI_Mprobe, source, tag, comm, message, status);
+    requests_sweep(false);
     if (result == MPI_SUCCESS && is_to_be_kept(comm, status))
         matched_add(*message, comm);
     return result;
@@ -39,6 +42,7 @@ AWARE_PUBLIC int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_S
 
     progress_step();
     result = BEHIND(MPI_Iprobe, source, tag, comm, flag, status);
+    requests_sweep(false);
     if (result == MPI_SUCCESS && *flag)
         direct_probed(comm, status);
     return result;
@@ -54,7 +58,17 @@ AWARE_PUBLIC int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_
     progress_step();
     status = status == MPI_STATUS_IGNORE ? &own : status;
     result = BEHIND(MPI_Improbe, source, tag, comm, flag, message, status);
+    requests_sweep(false);
     if (result == MPI_SUCCESS && *flag && is_to_be_kept(comm, status))
         matched_add(*message, comm);
+    return result;
+}
+
+NEXT(MPI_Barrier)
+AWARE_PUBLIC int MPI_Barrier(MPI_Comm comm)
+{
+    const int result = BEHIND(MPI_Barrier, comm);
+
+    requests_sweep(false);
     return result;
 }
