@@ -212,3 +212,13 @@ REDUCES_LOCALLY(MPI_Reduce_local, int)
 #if MPI_VERSION >= 4
 REDUCES_LOCALLY(MPI_Reduce_local_c, MPI_Count)
 #endif
+
+/* It moves no data; behind it a freed receive may have to be complete. */
+NEXT(MPI_Barrier)
+AWARE_PUBLIC int MPI_Barrier(MPI_Comm comm)
+{
+    const int result = BEHIND(MPI_Barrier, comm);
+
+    requests_sweep(false);
+    return result;
+}

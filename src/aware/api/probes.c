@@ -1,5 +1,5 @@
-/* Probes, which tell the length of the data where they have seen a descriptor. What they find may tell, as a barrier may,
- * that a freed receive is complete. */
+/* Probes, which tell the length of the data where they have seen a descriptor. What they find may tell that a freed
+ * receive is complete. */
 #include "aware/request/calls.h"
 #include "aware/request/matched.h"
 
@@ -61,14 +61,5 @@ AWARE_PUBLIC int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_
     requests_sweep(false);
     if (result == MPI_SUCCESS && *flag && is_to_be_kept(comm, status))
         matched_add(*message, comm);
-    return result;
-}
-
-NEXT(MPI_Barrier)
-AWARE_PUBLIC int MPI_Barrier(MPI_Comm comm)
-{
-    const int result = BEHIND(MPI_Barrier, comm);
-
-    requests_sweep(false);
     return result;
 }
