@@ -40,6 +40,8 @@
  *   GPUBIND_SIM_FLUSH=1       a wait for a word may flush remote writes; default: not supported
  *   GPUBIND_SIM_WORDS_OF_64=0 says that streams wait for words of 32 bits only
  *   GPUBIND_SIM_LOCKS=1       calls wait for threads that wait in the driver, see locks.c
+ *   GPUBIND_SIM_CHANNEL=1     the legacy stream's work is kept back by what waits in streams of the
+ *                             greatest priority, as two H200 (driver 580) do it now and then
  *   GPUBIND_SIM_FAIL=LIST     failures, see faults.c; GPUBIND_SIM_RANK=N: only in the
  *                             process that its launcher calls rank N
  *

@@ -332,6 +332,7 @@ struct CUstream_st {
     struct CUstream_st *next;
     struct CUctx_st *context, *green; /* NULL: of no green one */
     bool blocking, legacy, destroyed;
+    bool first; /* its priority is the greatest */
     struct operation *head, *last;
     uint64_t submitted, done; /* tickets */
     int error;                /* left by work; the next query or wait takes it */

@@ -55,7 +55,9 @@ int stream_use(struct CUstream_st *handle, struct CUstream_st **stream)
     return result;
 }
 
-static int create(struct CUstream_st **stream, unsigned flags)
+#define GREATEST_PRIORITY (-5)
+
+static int create(struct CUstream_st **stream, unsigned flags, int priority)
 {
     struct CUctx_st *context;
     int result = context_current(&context);
@@ -64,6 +66,8 @@ static int create(struct CUstream_st **stream, unsigned flags)
         result = CUDA_INVALID_VALUE;
     if (!result)
         *stream = stream_new(context, !flags, false);
+    if (!result)
+        (*stream)->first = priority <= GREATEST_PRIORITY;
     return sim_leave(result);
 }
 
@@ -71,16 +75,15 @@ int cuStreamCreate(struct CUstream_st **stream, unsigned flags)
 {
     int result = sim_enter(CALL_cuStreamCreate);
 
-    return result ? result : create(stream, flags);
+    return result ? result : create(stream, flags, 0);
 }
 
-/* A priority only says whose blocks come first; the driver takes one out of range for the nearest. */
+/* The driver takes one out of range for the nearest. */
 int cuStreamCreateWithPriority(struct CUstream_st **stream, unsigned flags, int priority)
 {
     int result = sim_enter(CALL_cuStreamCreateWithPriority);
 
-    (void)priority;
-    return result ? result : create(stream, flags);
+    return result ? result : create(stream, flags, priority);
 }
 
 int cuCtxGetStreamPriorityRange(int *least, int *greatest)
@@ -92,7 +95,7 @@ int cuCtxGetStreamPriorityRange(int *least, int *greatest)
         return result;
     result = context_current(&context);
     *least = 0;
-    *greatest = -5;
+    *greatest = GREATEST_PRIORITY;
     return sim_leave(result);
 }
 

@@ -1,6 +1,7 @@
 /* The simulated driver: calls that wait for streams, or for other threads' calls. */
 #include <pthread.h>
 
+#include "gpu/exchange/signal_kernel.h"
 #include "tests/sim/check_streams.h"
 
 /* ---- calls that wait for all streams of the context, and calls that do not */
@@ -137,6 +138,65 @@ static void locks(void)
     pthread_join(reader, NULL);
 }
 
+/* ---- work that is kept back by that of another stream */
+
+static int launch_waiting(cuda_address word, struct CUfunc_st *kernel, struct CUstream_st *stream)
+{
+    struct signal_kernel_job job = {.parts = 1, .n = 1, .items = {{.wait = word, .wait_value = 1}}};
+    void *parameters[] = {&job};
+
+    return cu.cuLaunchKernel(kernel, 1, 1, 1, SIGNAL_KERNEL_WAITERS, 1, 1, 0, stream, parameters,
+                             NULL);
+}
+
+/* What is behind the stream's work is kept back, or not, until the word is written. */
+static void keeps_back(int kept, cuda_address word, struct CUstream_st *stream)
+{
+    struct CUstream_st *other = new_stream(CUDA_STREAM_NON_BLOCKING);
+    cuda_address a = allocate(100);
+
+    WANT(cu.cuMemsetD8Async(a, 1, 100, other), CUDA_OK);
+    WANT(cu.cuStreamSynchronize(other), CUDA_OK);
+    WANT(cu.cuMemsetD8Async(a, 2, 100, CUDA_LEGACY_STREAM), CUDA_OK);
+    WANT(cu.cuStreamQuery(CUDA_LEGACY_STREAM), kept ? CUDA_NOT_READY : CUDA_OK);
+    WANT(cu.cuStreamQuery(stream), CUDA_NOT_READY);
+    WANT(cu.cuMemsetD8Async(word, 1, 1, other), CUDA_OK);
+    WANT(cu.cuStreamSynchronize(CUDA_LEGACY_STREAM), CUDA_OK);
+    WANT(cu.cuStreamSynchronize(stream), CUDA_OK);
+    WANT(cu.cuMemsetD8Async(word, 0, 1, other), CUDA_OK);
+    WANT(cu.cuStreamSynchronize(other), CUDA_OK);
+}
+
+static void channel(void)
+{
+    struct CUevent_st *event;
+    struct CUstream_st *first = NULL;
+    struct CUfunc_st *signal = NULL;
+    struct CUmod_st *module = NULL;
+    cuda_address word;
+    int least, greatest;
+
+    start_driver(0);
+    word = allocate(4);
+    event = new_event();
+    WANT(cu.cuCtxGetStreamPriorityRange(&least, &greatest), CUDA_OK);
+    WANT(cu.cuStreamCreateWithPriority(&first, CUDA_STREAM_NON_BLOCKING, greatest), CUDA_OK);
+    WANT(cu.cuModuleLoadData(&module, "an image"), CUDA_OK);
+    WANT(cu.cuModuleGetFunction(&signal, module, SIGNAL_KERNEL_NAME), CUDA_OK);
+    WANT(cu.cuMemsetD8Async(word, 1, 1, first), CUDA_OK);
+    WANT(launch_waiting(word, signal, first), CUDA_OK); /* it is loaded now */
+    WANT(cu.cuMemsetD8Async(word, 0, 4, first), CUDA_OK);
+    WANT(cu.cuStreamSynchronize(first), CUDA_OK);
+    WANT(cu.cuStreamWaitValue32_v2(first, word, 1, CUDA_WAIT_GEQ), CUDA_OK);
+    keeps_back(true, word, first);
+    WANT(launch_waiting(word, signal, first), CUDA_OK);
+    WANT(cu.cuEventRecord(event, first), CUDA_OK);
+    keeps_back(false, word, first);
+    WANT(launch_waiting(word, signal, first), CUDA_OK);
+    WANT(launch_waiting(word, signal, first), CUDA_OK);
+    keeps_back(true, word, first);
+}
+
 int main(void)
 {
     static const struct check_case cases[] = {
@@ -147,6 +207,9 @@ int main(void)
         {.what = "calls that wait for a thread that waits",
          .body = locks,
          .environment = {"GPUBIND_SIM_LOCKS=1"}},
+        {.what = "work behind another stream's in one channel",
+         .body = channel,
+         .environment = {"GPUBIND_SIM_KERNELS=1", "GPUBIND_SIM_CHANNEL=1"}},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
