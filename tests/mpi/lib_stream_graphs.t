@@ -28,6 +28,9 @@ for setting in kernels GPU; do
     for which in send receive; do
         on "$setting" 2 on_stream_refused captured $which
     done
+    on "$setting" 2 on_stream_refused nothing
+    is_wanted "$setting" || continue
+    is "$setting: a refused message is not said to be in no graph" "$(grep -c 'in no graph' "$tmp/err")" 0
 done
 for setting in kernels GPU; do
     on "$setting" 2 on_stream_graph unused

@@ -186,12 +186,32 @@ static void captured(const char *which)
     job_result();
 }
 
-/* `ranks on_stream_refused behind|apart|beside|captured send|captured receive` */
+/* ---- `nothing`: all messages of a capture are refused, and no quiet follows */
+
+static void nothing(void)
+{
+    static char on_host[100];
+
+    job_test("a capture of refused messages alone");
+    for (int i = 0; i < 2; i++) {
+        is_int(cuda.cuStreamBeginCapture_v2(stream, 1), CUDA_OK, "the capture's begin");
+        if (job.rank == 0)
+            expect(gpubind_irecv_on_stream(on_host, 100, MPI_BYTE, 1, i, MPI_COMM_WORLD, stream) ==
+                       MPI_ERR_OTHER,
+                   "it was not refused");
+        graph_captured(stream);
+    }
+    job_result();
+}
+
+/* `ranks on_stream_refused nothing|behind|apart|beside|captured send|captured receive` */
 void test_on_stream_refused(void)
 {
     cuda.cuStreamCreate(&stream, CUDA_STREAM_NON_BLOCKING);
     if (strcmp(arguments[0], "behind") == 0)
         behind();
+    else if (strcmp(arguments[0], "nothing") == 0)
+        nothing();
     else if (strcmp(arguments[0], "apart") == 0)
         apart();
     else if (strcmp(arguments[0], "captured") == 0)

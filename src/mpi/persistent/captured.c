@@ -34,15 +34,18 @@ static void drop(struct pending *pending)
 static struct pending *find_pending(gpu_stream stream, const struct gpu_capture *capture)
 {
     struct pending *pending = pendings.first;
+    int n;
 
     while (pending && pending->key != stream_key(stream))
         pending = pending->next;
     if (!pending || pending->capture == capture->id)
         return pending;
-    warn_once(
-        WARN_CAPTURED,
-        "%d messages of a capture are in no graph: gpubind_quiet_on_stream has to follow there",
-        pending->messages.nsends + pending->messages.nreceives);
+    n = pending->messages.nsends + pending->messages.nreceives;
+    if (n > 0) /* all else was refused */
+        warn_once(WARN_CAPTURED,
+                  "%d messages of a capture are in no graph: gpubind_quiet_on_stream has to follow "
+                  "there",
+                  n);
     drop(pending);
     return NULL;
 }
