@@ -9,8 +9,8 @@ for setting in simulated 'slow copies' 'no peers' 'no IPC' 'one device' kernels 
     on "$setting" 2 kinds
     on "$setting" 2 lifetimes
 done
-for setting in simulated 'slow copies' 'no peers' 'no IPC' kernels 'shared path' 'no driver' GPU \
-    'GPU shared'; do
+for setting in simulated 'slow copies' 'no peers' 'no IPC' kernels 'kernels, channel' 'shared path' \
+    'no driver' GPU 'GPU shared'; do
     on "$setting" 2 reset streams
 done
 on 'network path' 2 reset

@@ -85,6 +85,7 @@ for n in 2 3 4; do # of these ranks: its own eager buffers, the other's flags, i
 done
 unset GPUBIND_SIM_FAIL
 for setting in simulated 'slow copies' kernels 'kernels, locks' GPU; do on "$setting" 2 on_stream_in_way; done
+for setting in 'kernels, channel' 'one device, channel' 'kernels, locks' GPU; do on "$setting" 2 on_stream_legacy; done
 for from in host pool device; do
     for nbytes in small large; do
         for verb in send receive; do

@@ -56,6 +56,7 @@ ranks_sources = \
 	tests/mpi/on_stream_copied.c \
 	tests/mpi/in_way.c tests/mpi/in_way.h \
 	tests/mpi/on_stream_in_way.c \
+	tests/mpi/on_stream_legacy.c \
 	tests/mpi/on_stream_many.c \
 	tests/mpi/on_stream_mixed.c \
 	tests/mpi/on_stream_refused.c \

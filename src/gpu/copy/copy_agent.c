@@ -19,8 +19,10 @@ struct agent {
     gpu_address state;
     bool tried;   /* to start it */
     int nwaiting; /* waits for the library in streams of the application */
+    bool at_once; /* the legacy stream is among them: instances run as they are launched */
     double
         since; /* seconds: when the last of them ended; 0: there are some, or nothing is to be retired */
+    double held;       /* since when instances wait for the doorbell, and none runs; 0: none does */
     uint32_t launched; /* instances, started or waiting for the doorbell */
     uint32_t started;  /* instances that the doorbell has let go */
     bool active;       /* the latest of these executes commands */
@@ -31,6 +33,7 @@ struct agent {
 
 static unsigned blocks = 8;
 static atomic_bool lingering; /* the since of some is not 0 */
+static double look_at;        /* seconds: when one is to be looked after; 0: never */
 
 void agent_set_blocks(unsigned n)
 {
@@ -60,6 +63,12 @@ static int zero(struct gpu *gpu, gpu_address at, size_t nbytes)
     int status = gpu_driver()->cuMemsetD8Async(at, 0, nbytes, gpu->streams[GPU_AGENT]);
 
     return status == GPU_OK ? gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_AGENT]) : status;
+}
+
+static void look_after_at(double at)
+{
+    if (look_at == 0 || at < look_at)
+        look_at = at;
 }
 
 static void ring_doorbell(struct agent *agent, uint32_t number)
@@ -95,6 +104,16 @@ static uint32_t armed(const struct agent *agent)
     return agent->launched - agent->started;
 }
 
+static void note_held(struct agent *agent)
+{
+    if (agent->active || armed(agent) == 0) {
+        agent->held = 0;
+    } else if (agent->held == 0) {
+        agent->held = seconds();
+        look_after_at(agent->held + AGENT_HELD);
+    }
+}
+
 static void publish_tail(struct agent *agent)
 {
     const uint32_t ended = agent->started - agent->active;
@@ -107,6 +126,7 @@ static void begin_instance(struct agent *agent)
 {
     agent->started++;
     agent->active = true;
+    note_held(agent);
     publish_tail(agent);
     ring_doorbell(agent, agent->started);
 }
@@ -115,7 +135,18 @@ static void begin_instance(struct agent *agent)
 static void end_instance(struct agent *agent)
 {
     agent->active = false;
+    note_held(agent);
     publish_tail(agent);
+}
+
+/* The last of those that wait for the doorbell runs, with no command yet; those before it exit. */
+static void run_last(struct agent *agent)
+{
+    while (armed(agent) > 0 && !(agent->active && !is_idle(agent))) {
+        if (agent->active)
+            end_instance(agent);
+        begin_instance(agent);
+    }
 }
 
 /* Launches instances for the waits that there are, so that none has to keep running between their
@@ -133,12 +164,15 @@ static void arm_instances(struct gpu *gpu, struct agent *agent)
            agent->launched - load(&agent->ring->exited) < AGENT_INSTANCES - 1)
         agent->broken = launch(gpu, agent) != GPU_OK;
     gpu_leave(entered);
+    note_held(agent);
 }
 
 /* An instance exits when the next can take its place. */
 static void relieve_instance(struct agent *agent)
 {
-    if (agent->active && is_idle(agent) && armed(agent) > 0)
+    if (agent->at_once)
+        run_last(agent);
+    else if (agent->active && is_idle(agent) && armed(agent) > 0)
         end_instance(agent);
 }
 
@@ -286,9 +320,23 @@ void agent_count_waiting(struct gpu *gpu, int more)
     if (more > 0)
         arm_instances(gpu, agent);
     relieve_instance(agent);
-    agent->since = agent->nwaiting == 0 ? seconds() : 0;
-    if (agent->since != 0)
-        lingering = true;
+    agent->since = 0;
+    if (agent->nwaiting > 0)
+        return;
+    agent->at_once = false;
+    agent->since = seconds();
+    look_after_at(agent->since + AGENT_LINGERS);
+    lingering = true;
+}
+
+void agent_run_at_once(struct gpu *gpu)
+{
+    struct agent *agent = gpu->agent;
+
+    if (!agent || !agent->ring || gpu_is_dead(gpu))
+        return;
+    agent->at_once = agent->nwaiting > 0;
+    relieve_instance(agent);
 }
 
 bool agents_linger(void)
@@ -296,19 +344,34 @@ bool agents_linger(void)
     return lingering;
 }
 
-void agents_retire(void)
+static void look_after(struct gpu *gpu, struct agent *agent)
+{
+    const double now = seconds();
+
+    if (agent->since != 0 && now - agent->since > AGENT_LINGERS)
+        retire_instances(agent);
+    if (agent->held != 0 && now - agent->held > AGENT_HELD)
+        run_last(agent);
+    if ((agent->since != 0 || agent->held != 0) && gpu_is_lost(gpu))
+        agent->since = agent->held = 0; /* its commands do not end */
+    if (agent->since != 0)
+        look_after_at(agent->since + AGENT_LINGERS);
+    if (agent->held != 0)
+        look_after_at(agent->held + AGENT_HELD);
+}
+
+void agents_look_after(void)
 {
     bool some = false;
 
-    for (struct gpu *gpu = lingering ? gpu_first() : NULL; gpu; gpu = gpu->next) {
-        struct agent *agent = gpu->agent;
-
-        if (agent && agent->since != 0 && seconds() - agent->since > AGENT_LINGERS)
-            retire_instances(agent);
-        if (agent && agent->since != 0 && gpu_is_lost(gpu))
-            agent->since = 0; /* its commands do not end */
-        some |= agent && agent->since != 0;
-    }
+    if (look_at == 0 || seconds() < look_at)
+        return;
+    look_at = 0;
+    for (struct gpu *gpu = gpu_first(); gpu; gpu = gpu->next)
+        if (gpu->agent && gpu->agent->ring) {
+            look_after(gpu, gpu->agent);
+            some |= gpu->agent->since != 0;
+        }
     lingering = some;
 }
 

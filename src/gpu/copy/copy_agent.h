@@ -12,6 +12,10 @@
  * exits when all commands are done and another one is queued, or no stream has waited for AGENT_LINGERS: between
  * messages it occupies no multiprocessor, and delays a call that waits for the whole context by no more than that.
  *
+ * The driver may put work of different streams into one channel, which the GPU reads in order; it does so with the
+ * legacy stream, whose work then waits for the doorbell, too. Therefore no instance waits for it longer than
+ * AGENT_HELD: it runs then without a command; and at once where a kernel is to wait in the legacy stream.
+ *
  * As long as streams wait, the agent does all copies of the library in that context, which keeps
  * them in order. Callers hold the library's lock. */
 #ifndef GPUBIND_GPU_COPY_COPY_AGENT_H
@@ -21,14 +25,17 @@
 #include "gpu/core/gpu_context.h"
 
 #define AGENT_LINGERS 20e-6 /* seconds */
+#define AGENT_HELD 2e-3
 
 /* Before a stream of the GPU's context is made to wait (1), and when it goes on (-1). */
 void agent_count_waiting(struct gpu *gpu, int more);
+/* Until the last stream goes on, no instance waits for the doorbell: the legacy stream is to wait. */
+void agent_run_at_once(struct gpu *gpu);
 /* When the last one goes on, instances of the kernel stay for some microseconds, since the next one may wait soon,
- * and a launch takes 4 us: there are such, */
+ * and a launch takes 4 us: there are such. */
 bool agents_linger(void);
-/* and those whose time is over are ended. */
-void agents_retire(void);
+/* Ends those whose time is over, and lets those run that have waited too long. */
+void agents_look_after(void);
 /* true: copies for that stream are to be posted to the agent. Never for GPU_PACK, which waits for
  * work of the application. */
 bool agent_serves(const struct gpu *gpu, enum gpu_own_stream stream);

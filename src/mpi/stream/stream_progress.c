@@ -58,6 +58,8 @@ static void guard(struct stream_queue *stream, int more)
 {
     if (stream->gpu)
         agent_count_waiting(stream->gpu, more);
+    if (stream->gpu && more > 0 && stream->spins && stream->key == GPU_LEGACY_STREAM)
+        agent_run_at_once(stream->gpu);
     if (more < 0 && agents_linger())
         progress_thread_wake();
     gpu_guard(more);
@@ -323,7 +325,7 @@ static void progress_end(void)
     static double looked;
     double now;
 
-    agents_retire();
+    agents_look_after();
     if (busy == 0)
         return;
     for (struct stream_queue *stream = stream_queues; stream; stream = stream->next) {

@@ -1,0 +1,151 @@
+/* Work in the legacy stream goes on while messages of all kinds wait for the other rank, which lets them go only then:
+ * the GPU may read the work of several streams from one channel. For two ranks. */
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/mpi/on_stream.h"
+#include "tests/mpi/tests.h"
+
+enum { ROUNDS = 3, MESSAGES = 3, LARGE = 2 << 20, SECONDS = 10 };
+
+enum way { IN_STREAMS, REQUESTS, PERSISTENT_IN_STREAMS, PERSISTENT, GRAPHS, WAYS };
+
+static const char *const names[] = {"in streams", "requests", "persistent in streams", "persistent",
+                                    "in graphs"};
+static struct CUstream_st *streams[MESSAGES];
+static struct CUgraphExec_st *graphs[MESSAGES];
+static gpubind_request requests[MESSAGES];
+static struct buffer buffers[MESSAGES], scratch;
+static int other, nbytes;
+static bool receives; /* this rank */
+
+static void on_stream(int i)
+{
+    succeeds(receives ? gpubind_recv_on_stream(buffers[i].at, nbytes, MPI_BYTE, other, i,
+                                               MPI_COMM_WORLD, streams[i])
+                      : gpubind_send_on_stream(buffers[i].at, nbytes, MPI_BYTE, other, i,
+                                               MPI_COMM_WORLD, streams[i]),
+             "message %d on its stream", i);
+}
+
+static void prepare(enum way way, int i)
+{
+    if (way == GRAPHS) {
+        is_int(cuda.cuStreamBeginCapture_v2(streams[i], 0), CUDA_OK, "the capture's begin");
+        on_stream(i);
+        graphs[i] = graph_captured(streams[i]);
+    } else if (way == PERSISTENT || way == PERSISTENT_IN_STREAMS) {
+        succeeds(receives ? gpubind_recv_init(buffers[i].at, nbytes, MPI_BYTE, other, i,
+                                              MPI_COMM_WORLD, &requests[i])
+                          : gpubind_send_init(buffers[i].at, nbytes, MPI_BYTE, other, i,
+                                              MPI_COMM_WORLD, &requests[i]),
+                 "init %d", i);
+    }
+}
+
+static void begin(enum way way, int i)
+{
+    if (way == IN_STREAMS)
+        on_stream(i);
+    else if (way == GRAPHS)
+        is_int(cuda.cuGraphLaunch(graphs[i], streams[i]), CUDA_OK, "cuGraphLaunch");
+    else if (way == PERSISTENT)
+        succeeds(gpubind_start(&requests[i]), "start %d", i);
+    else if (way == PERSISTENT_IN_STREAMS)
+        succeeds(gpubind_startall_on_stream(1, &requests[i], streams[i]), "start %d", i);
+    else
+        succeeds(receives ? gpubind_irecv(buffers[i].at, nbytes, MPI_BYTE, other, i, MPI_COMM_WORLD,
+                                          &requests[i])
+                          : gpubind_isend(buffers[i].at, nbytes, MPI_BYTE, other, i, MPI_COMM_WORLD,
+                                          &requests[i]),
+                 "request %d", i);
+}
+
+static void end(enum way way, int i)
+{
+    if (way == REQUESTS || way == PERSISTENT)
+        succeeds(gpubind_wait(&requests[i], MPI_STATUS_IGNORE), "wait %d", i);
+    else
+        stream_ends(streams[i]);
+}
+
+static void clean(enum way way, int i)
+{
+    if (way == GRAPHS)
+        is_int(cuda.cuGraphExecDestroy(graphs[i]), CUDA_OK, "cuGraphExecDestroy");
+    else if (way == PERSISTENT || way == PERSISTENT_IN_STREAMS)
+        succeeds(gpubind_request_free(&requests[i]), "request_free %d", i);
+}
+
+static void legacy_goes_on(void)
+{
+    const time_t until = time(NULL) + SECONDS;
+
+    is_int(cuda.cuMemsetD8Async(address_of(&scratch), 7, scratch.nbytes, NULL), CUDA_OK, "memset");
+    while (cuda.cuStreamQuery(NULL) == CUDA_NOT_READY && time(NULL) < until)
+        usleep(100);
+    is_int(cuda.cuStreamQuery(NULL), CUDA_OK, "the legacy stream");
+}
+
+/* Both ranks know each other's messages before the ones that are late. */
+static void round_of(enum way way, bool late, uint64_t seed)
+{
+    for (int i = 0; i < MESSAGES; i++)
+        if (receives)
+            buffer_reset(&buffers[i]);
+        else
+            buffer_fill(&buffers[i], 0, (size_t)nbytes, seed + (uint64_t)i);
+    job_barrier();
+    if (!late || job.rank == 0)
+        for (int i = 0; i < MESSAGES; i++)
+            begin(way, i);
+    if (late && job.rank == 0)
+        legacy_goes_on();
+    job_barrier();
+    if (late && job.rank == 1)
+        for (int i = 0; i < MESSAGES; i++)
+            begin(way, i);
+    for (int i = 0; i < MESSAGES; i++) {
+        end(way, i);
+        expect(!receives || buffer_holds(&buffers[i], 0, (size_t)nbytes, seed + (uint64_t)i, NULL),
+               "message %d: other bytes came", i);
+    }
+}
+
+static void waiting(enum way way, bool rank_0_receives)
+{
+    receives = rank_0_receives == (job.rank == 0);
+    job_test("%d messages of %d bytes, %s, that rank 0 %s", MESSAGES, nbytes, names[way],
+             rank_0_receives ? "receives" : "sends");
+    for (int i = 0; i < MESSAGES; i++)
+        prepare(way, i);
+    for (int round = 0; round < ROUNDS; round++)
+        round_of(way, round > 0, 10 * (uint64_t)round + 1);
+    for (int i = 0; i < MESSAGES; i++)
+        clean(way, i);
+    job_result();
+}
+
+void test_on_stream_legacy(void)
+{
+    static const int sizes[] = {1000, LARGE};
+
+    other = job.rank ^ 1;
+    need_buffer(&scratch, MEMORY_DEVICE, 1000);
+    for (int i = 0; i < MESSAGES; i++) {
+        need_buffer(&buffers[i], MEMORY_DEVICE, LARGE);
+        is_int(cuda.cuStreamCreate(&streams[i], CUDA_STREAM_NON_BLOCKING), CUDA_OK,
+               "cuStreamCreate");
+    }
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+        for (enum way way = 0; way < WAYS; way++) {
+            nbytes = sizes[s];
+            waiting(way, true);
+            waiting(way, false);
+        }
+    for (int i = 0; i < MESSAGES; i++) {
+        cuda.cuStreamDestroy_v2(streams[i]);
+        buffer_clear(&buffers[i]);
+    }
+    buffer_clear(&scratch);
+}
