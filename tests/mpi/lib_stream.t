@@ -86,6 +86,7 @@ done
 unset GPUBIND_SIM_FAIL
 for setting in simulated 'slow copies' kernels 'kernels, locks' GPU; do on "$setting" 2 on_stream_in_way; done
 for setting in 'kernels, channel' 'one device, channel' 'kernels, locks' GPU; do on "$setting" 2 on_stream_legacy; done
+for setting in 'kernels, channel, locks' 'shared, locks' GPU 'GPU shared'; do on "$setting" 2 on_stream_legacy_threads; done
 for from in host pool device; do
     for nbytes in small large; do
         for verb in send receive; do

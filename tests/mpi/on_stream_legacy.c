@@ -1,12 +1,14 @@
 /* Work in the legacy stream goes on while messages of all kinds wait for the other rank, which lets them go only then:
  * the GPU may read the work of several streams from one channel. For two ranks. */
+#include <stdatomic.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "tests/mpi/on_stream.h"
 #include "tests/mpi/tests.h"
 
-enum { ROUNDS = 3, MESSAGES = 3, LARGE = 2 << 20, SECONDS = 10 };
+enum { ROUNDS = 3, MESSAGES = 3, LARGE = 2 << 20, SECONDS = 10, BESIDE = 30 };
 
 enum way { IN_STREAMS, REQUESTS, PERSISTENT_IN_STREAMS, PERSISTENT, GRAPHS, WAYS };
 
@@ -19,12 +21,31 @@ static struct buffer buffers[MESSAGES], scratch;
 static int other, nbytes;
 static bool receives; /* this rank */
 
-static void on_stream(int i)
+static void make(void)
+{
+    need_buffer(&scratch, MEMORY_DEVICE, 1000);
+    for (int i = 0; i < MESSAGES; i++) {
+        need_buffer(&buffers[i], MEMORY_DEVICE, LARGE);
+        is_int(cuda.cuStreamCreate(&streams[i], CUDA_STREAM_NON_BLOCKING), CUDA_OK,
+               "cuStreamCreate");
+    }
+}
+
+static void clean_up(void)
+{
+    for (int i = 0; i < MESSAGES; i++) {
+        cuda.cuStreamDestroy_v2(streams[i]);
+        buffer_clear(&buffers[i]);
+    }
+    buffer_clear(&scratch);
+}
+
+static void on_stream(int i, struct CUstream_st *stream)
 {
     succeeds(receives ? gpubind_recv_on_stream(buffers[i].at, nbytes, MPI_BYTE, other, i,
-                                               MPI_COMM_WORLD, streams[i])
+                                               MPI_COMM_WORLD, stream)
                       : gpubind_send_on_stream(buffers[i].at, nbytes, MPI_BYTE, other, i,
-                                               MPI_COMM_WORLD, streams[i]),
+                                               MPI_COMM_WORLD, stream),
              "message %d on its stream", i);
 }
 
@@ -32,7 +53,7 @@ static void prepare(enum way way, int i)
 {
     if (way == GRAPHS) {
         is_int(cuda.cuStreamBeginCapture_v2(streams[i], 0), CUDA_OK, "the capture's begin");
-        on_stream(i);
+        on_stream(i, streams[i]);
         graphs[i] = graph_captured(streams[i]);
     } else if (way == PERSISTENT || way == PERSISTENT_IN_STREAMS) {
         succeeds(receives ? gpubind_recv_init(buffers[i].at, nbytes, MPI_BYTE, other, i,
@@ -46,7 +67,7 @@ static void prepare(enum way way, int i)
 static void begin(enum way way, int i)
 {
     if (way == IN_STREAMS)
-        on_stream(i);
+        on_stream(i, streams[i]);
     else if (way == GRAPHS)
         is_int(cuda.cuGraphLaunch(graphs[i], streams[i]), CUDA_OK, "cuGraphLaunch");
     else if (way == PERSISTENT)
@@ -126,26 +147,69 @@ static void waiting(enum way way, bool rank_0_receives)
     job_result();
 }
 
+/* ---- another thread copies in the legacy stream, in calls of the driver that keep launches waiting */
+
+static atomic_bool stopping;
+static struct CUctx_st *context;
+
+static int copy_synchronously(void *unused)
+{
+    char bytes[64];
+
+    (void)unused;
+    cuda.cuCtxPushCurrent_v2(context);
+    while (!stopping)
+        is_int(cuda.cuMemcpyDtoH_v2(bytes, address_of(&scratch), sizeof bytes), CUDA_OK, "copy");
+    return 0;
+}
+
+static void beside(bool in_legacy, int size)
+{
+    struct CUstream_st *first = in_legacy ? NULL : streams[0];
+    thrd_t thread;
+
+    job_test("messages of %d bytes, %s, beside synchronous copies", size,
+             in_legacy ? "in the legacy stream and another" : "in two streams");
+    nbytes = size;
+    receives = job.rank == 0;
+    stopping = false;
+    thrd_create(&thread, copy_synchronously, NULL);
+    for (int round = 0; round < BESIDE; round++) {
+        if (job.rank == 1)
+            usleep(2000); /* late */
+        on_stream(0, first);
+        on_stream(1, streams[1]);
+        stream_ends(first);
+        stream_ends(streams[1]);
+    }
+    stopping = true;
+    thrd_join(thread, NULL);
+    job_result();
+}
+
+void test_on_stream_legacy_threads(void)
+{
+    other = job.rank ^ 1;
+    cuda.cuCtxGetCurrent(&context);
+    make();
+    for (int in_legacy = 0; in_legacy < 2; in_legacy++) {
+        beside(in_legacy, 1000);
+        beside(in_legacy, 1000000);
+    }
+    clean_up();
+}
+
 void test_on_stream_legacy(void)
 {
     static const int sizes[] = {1000, LARGE};
 
     other = job.rank ^ 1;
-    need_buffer(&scratch, MEMORY_DEVICE, 1000);
-    for (int i = 0; i < MESSAGES; i++) {
-        need_buffer(&buffers[i], MEMORY_DEVICE, LARGE);
-        is_int(cuda.cuStreamCreate(&streams[i], CUDA_STREAM_NON_BLOCKING), CUDA_OK,
-               "cuStreamCreate");
-    }
+    make();
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
         for (enum way way = 0; way < WAYS; way++) {
             nbytes = sizes[s];
             waiting(way, true);
             waiting(way, false);
         }
-    for (int i = 0; i < MESSAGES; i++) {
-        cuda.cuStreamDestroy_v2(streams[i]);
-        buffer_clear(&buffers[i]);
-    }
-    buffer_clear(&scratch);
+    clean_up();
 }

@@ -41,6 +41,7 @@ void test_on_stream_graph_in_way(void);
 void test_on_stream_graph_window(void);
 void test_on_stream_in_way(void);
 void test_on_stream_legacy(void);
+void test_on_stream_legacy_threads(void);
 void test_on_stream_many(void);
 void test_on_stream_mixed(void);
 void test_on_stream_refused(void);

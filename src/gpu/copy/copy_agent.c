@@ -9,7 +9,6 @@
 #include "gpu/core/page_locked.h"
 #include "gpu/core/waiting_blocks.h"
 
-#define ARMED_MOST 4u /* instances behind the doorbell: each is two calls of the driver, 6 us */
 #define POLLS_PER_QUERY \
     4096 /* without progress, until the driver is asked whether the context works */
 
@@ -19,21 +18,25 @@ struct agent {
     gpu_address state;
     bool tried;   /* to start it */
     int nwaiting; /* waits for the library in streams of the application */
-    bool at_once; /* the legacy stream is among them: instances run as they are launched */
     double
         since; /* seconds: when the last of them ended; 0: there are some, or nothing is to be retired */
-    double held;       /* since when instances wait for the doorbell, and none runs; 0: none does */
-    uint32_t launched; /* instances, started or waiting for the doorbell */
+    double held;       /* since when an instance waits for the doorbell; 0: none does */
+    uint32_t launched; /* instances, started or waiting for the doorbell: one at most */
     uint32_t started;  /* instances that the doorbell has let go */
-    bool active;       /* the latest of these executes commands */
+    bool active;       /* the latest of these executes commands; then none is armed */
     uint32_t posted;   /* as in the ring */
     unsigned polls;
     bool broken; /* not to be used: the driver refused a call */
 };
 
 static unsigned blocks = 8;
-static atomic_bool lingering; /* the since of some is not 0 */
-static double look_at;        /* seconds: when one is to be looked after; 0: never */
+static atomic_bool attended; /* the since or held of some is not 0 */
+static double look_at;       /* seconds: when one is to be looked after; 0: never */
+
+/* The one that is being launched, which the driver may let wait: NULL: none, */
+static _Atomic(struct agent_ring *) launching;
+static _Atomic uint32_t launching_number; /* what rings its doorbell, */
+static _Atomic double launching_since;    /* and seconds. */
 
 void agent_set_blocks(unsigned n)
 {
@@ -67,18 +70,19 @@ static int zero(struct gpu *gpu, gpu_address at, size_t nbytes)
 
 static void look_after_at(double at)
 {
+    attended = true;
     if (look_at == 0 || at < look_at)
         look_at = at;
 }
 
 static void ring_doorbell(struct agent *agent, uint32_t number)
 {
-    if ((int32_t)(number - agent->ring->doorbell) > 0)
+    if ((int32_t)(number - load(&agent->ring->doorbell)) > 0)
         __atomic_store_n(&agent->ring->doorbell, number, __ATOMIC_RELEASE);
 }
 
 /* The context is current. */
-static int launch(struct gpu *gpu, struct agent *agent)
+static int queue_launch(struct gpu *gpu, struct agent *agent)
 {
     struct agent_kernel_job job = {(gpu_address)(uintptr_t)agent->ring, agent->state,
                                    agent->launched};
@@ -92,6 +96,18 @@ static int launch(struct gpu *gpu, struct agent *agent)
         status = gpu_driver()->cuLaunchKernel(
             kernel_of(gpu, GPU_AGENT_KERNEL), blocks < most ? blocks : most, 1, 1,
             AGENT_KERNEL_THREADS, 1, 1, 0, stream, parameters, NULL);
+    return status;
+}
+
+static int launch(struct gpu *gpu, struct agent *agent)
+{
+    int status;
+
+    launching_number = agent->launched + 1;
+    launching_since = seconds();
+    launching = agent->ring;
+    status = queue_launch(gpu, agent);
+    launching = NULL;
     if (status == GPU_OK)
         agent->launched++;
     else /* that wait has no kernel; an instance that starts early waits for commands */
@@ -99,19 +115,26 @@ static int launch(struct gpu *gpu, struct agent *agent)
     return status;
 }
 
-static uint32_t armed(const struct agent *agent)
+void agents_unblock(void)
 {
-    return agent->launched - agent->started;
+    struct agent_ring *ring = launching;
+    uint32_t last = launching_number - 1;
+
+    if (ring && seconds() - launching_since > AGENT_HELD)
+        __atomic_compare_exchange_n(&ring->doorbell, &last, last + 1, false, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED);
+}
+
+static bool is_armed(const struct agent *agent)
+{
+    return agent->launched != agent->started;
 }
 
 static void note_held(struct agent *agent)
 {
-    if (agent->active || armed(agent) == 0) {
-        agent->held = 0;
-    } else if (agent->held == 0) {
-        agent->held = seconds();
+    agent->held = is_armed(agent) ? seconds() : 0;
+    if (agent->held != 0)
         look_after_at(agent->held + AGENT_HELD);
-    }
 }
 
 static void publish_tail(struct agent *agent)
@@ -121,7 +144,7 @@ static void publish_tail(struct agent *agent)
     __atomic_store_n(&agent->ring->tail, (uint64_t)ended << 32 | agent->posted, __ATOMIC_RELEASE);
 }
 
-/* The next instance executes commands; the one before has ended. */
+/* The instance executes commands; the one before has ended. */
 static void begin_instance(struct agent *agent)
 {
     agent->started++;
@@ -135,58 +158,33 @@ static void begin_instance(struct agent *agent)
 static void end_instance(struct agent *agent)
 {
     agent->active = false;
-    note_held(agent);
     publish_tail(agent);
 }
 
-/* The last of those that wait for the doorbell runs, with no command yet; those before it exit. */
-static void run_last(struct agent *agent)
+/* Launches one where there is none. While streams wait, no other is launched: a thread of the application may be in a
+ * call that waits for one of them, and keeps launches waiting. */
+static void arm_instance(struct gpu *gpu, struct agent *agent)
 {
-    while (armed(agent) > 0 && !(agent->active && !is_idle(agent))) {
-        if (agent->active)
-            end_instance(agent);
-        begin_instance(agent);
-    }
-}
-
-/* Launches instances for the waits that there are, so that none has to keep running between their
- * messages. */
-static void arm_instances(struct gpu *gpu, struct agent *agent)
-{
-    const uint32_t waiting = (uint32_t)agent->nwaiting;
-    const uint32_t wanted = waiting < ARMED_MOST ? waiting : ARMED_MOST;
     bool entered;
 
-    if (armed(agent) >= wanted)
+    if (agent->broken || agent->active || is_armed(agent) ||
+        agent->launched - load(&agent->ring->exited) >= AGENT_INSTANCES - 1)
         return;
     entered = gpu_enter(gpu);
-    while (!agent->broken && armed(agent) < wanted &&
-           agent->launched - load(&agent->ring->exited) < AGENT_INSTANCES - 1)
-        agent->broken = launch(gpu, agent) != GPU_OK;
+    agent->broken = launch(gpu, agent) != GPU_OK;
     gpu_leave(entered);
     note_held(agent);
 }
 
-/* An instance exits when the next can take its place. */
-static void relieve_instance(struct agent *agent)
-{
-    if (agent->at_once)
-        run_last(agent);
-    else if (agent->active && is_idle(agent) && armed(agent) > 0)
-        end_instance(agent);
-}
-
-/* Lets all instances exit when no stream waits. */
-static void retire_instances(struct agent *agent)
+/* Lets the instance exit when no stream waits. */
+static void retire_instance(struct agent *agent)
 {
     if (agent->nwaiting > 0)
         return;
+    if (is_armed(agent))
+        begin_instance(agent);
     if (agent->active && is_idle(agent))
         end_instance(agent);
-    while (!agent->active && armed(agent) > 0) {
-        begin_instance(agent);
-        end_instance(agent);
-    }
     if (!agent->active)
         agent->since = 0;
 }
@@ -203,10 +201,8 @@ static bool start(struct gpu *gpu, struct agent *agent, struct gpubind_error *er
         agent->ring = page_locked(sizeof *agent->ring, err);
     if (!agent->ring)
         return false;
-    agent->nwaiting = 1;
-    arm_instances(gpu, agent);
-    agent->nwaiting = 0;
-    retire_instances(agent);
+    arm_instance(gpu, agent);
+    retire_instance(agent);
     return !agent->broken && gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_AGENT]) == GPU_OK;
 }
 
@@ -253,10 +249,8 @@ int agent_done(struct gpu *gpu, uint32_t ticket, struct gpubind_error *err)
 {
     struct agent *agent = gpu->agent;
 
-    if ((int32_t)(load(&agent->ring->done) - ticket) >= 0) {
-        relieve_instance(agent);
+    if ((int32_t)(load(&agent->ring->done) - ticket) >= 0)
         return 1;
-    }
     return is_lost(gpu, err) ? -1 : 0;
 }
 
@@ -278,8 +272,8 @@ static bool agent_quiesce(struct gpu *gpu, bool wait)
         agent_drain(gpu, NULL);
     if (!agent || !agent->ring || gpu_is_dead(gpu) || (agent->broken && gpu_is_lost(gpu)))
         return true;
-    retire_instances(agent);
-    return !agent->active && armed(agent) == 0;
+    retire_instance(agent);
+    return !agent->active && !is_armed(agent);
 }
 
 /* The ring is not freed: an instance may still read it. */
@@ -292,7 +286,7 @@ static void agent_stop(struct gpu *gpu)
     agent_drain(gpu, NULL);
     agent->nwaiting = 0;
     if (agent->ring)
-        retire_instances(agent);
+        retire_instance(agent);
     if (agent->state)
         gpu_free_deferred(gpu, agent->state);
     free(agent);
@@ -318,30 +312,35 @@ void agent_count_waiting(struct gpu *gpu, int more)
     if (!agent->ring)
         return;
     if (more > 0)
-        arm_instances(gpu, agent);
-    relieve_instance(agent);
+        arm_instance(gpu, agent);
     agent->since = 0;
     if (agent->nwaiting > 0)
         return;
-    agent->at_once = false;
     agent->since = seconds();
     look_after_at(agent->since + AGENT_LINGERS);
-    lingering = true;
 }
 
-void agent_run_at_once(struct gpu *gpu)
+bool agent_attend(const struct gpu *gpu)
+{
+    const struct agent *agent = gpu->agent;
+
+    if (agent && (agent->active || (agent->ring && is_armed(agent))))
+        return false;
+    look_after_at(seconds() + AGENT_HELD);
+    return true;
+}
+
+void agent_run_at_once(const struct gpu *gpu)
 {
     struct agent *agent = gpu->agent;
 
-    if (!agent || !agent->ring || gpu_is_dead(gpu))
-        return;
-    agent->at_once = agent->nwaiting > 0;
-    relieve_instance(agent);
+    if (agent && agent->ring && !gpu_is_dead(gpu) && is_armed(agent))
+        begin_instance(agent);
 }
 
-bool agents_linger(void)
+bool agents_need_looks(void)
 {
-    return lingering;
+    return attended;
 }
 
 static void look_after(struct gpu *gpu, struct agent *agent)
@@ -349,9 +348,12 @@ static void look_after(struct gpu *gpu, struct agent *agent)
     const double now = seconds();
 
     if (agent->since != 0 && now - agent->since > AGENT_LINGERS)
-        retire_instances(agent);
-    if (agent->held != 0 && now - agent->held > AGENT_HELD)
-        run_last(agent);
+        retire_instance(agent);
+    if (agent->held != 0 && now - agent->held > AGENT_HELD) {
+        note_held(agent);
+        if (!gpu_is_idle(gpu)) /* the legacy stream's work may be behind the instance */
+            begin_instance(agent);
+    }
     if ((agent->since != 0 || agent->held != 0) && gpu_is_lost(gpu))
         agent->since = agent->held = 0; /* its commands do not end */
     if (agent->since != 0)
@@ -362,25 +364,21 @@ static void look_after(struct gpu *gpu, struct agent *agent)
 
 void agents_look_after(void)
 {
-    bool some = false;
-
     if (look_at == 0 || seconds() < look_at)
         return;
     look_at = 0;
     for (struct gpu *gpu = gpu_first(); gpu; gpu = gpu->next)
-        if (gpu->agent && gpu->agent->ring) {
+        if (gpu->agent && gpu->agent->ring)
             look_after(gpu, gpu->agent);
-            some |= gpu->agent->since != 0;
-        }
-    lingering = some;
+    attended = look_at != 0;
 }
 
 bool agent_serves(const struct gpu *gpu, enum gpu_own_stream stream)
 {
     const struct agent *agent = gpu->agent;
 
-    return agent && !gpu_is_dead(gpu) && stream != GPU_PACK &&
-           (agent->active || armed(agent) > 0) && (agent->nwaiting > 0 || !is_idle(agent));
+    return agent && !gpu_is_dead(gpu) && stream != GPU_PACK && (agent->active || is_armed(agent)) &&
+           (agent->nwaiting > 0 || !is_idle(agent));
 }
 
 bool agent_can_access(gpu_address address)

@@ -6,15 +6,15 @@
  * the library's thread could not move the data that the stream waits for (driver 580, two H200;
  * README.md lists these calls).
  *
- * Therefore an instance of the kernel is launched before the stream is made to wait. It is queued
+ * Therefore an instance of the kernel is launched before the first stream is made to wait. It is queued
  * in a stream of the library behind a wait for a flag in page-locked memory, the doorbell. Copies
  * are posted as commands in page-locked memory; the first command rings the doorbell. The instance
- * exits when all commands are done and another one is queued, or no stream has waited for AGENT_LINGERS: between
- * messages it occupies no multiprocessor, and delays a call that waits for the whole context by no more than that.
+ * exits when all commands are done and no stream has waited for AGENT_LINGERS: before the first message it occupies no
+ * multiprocessor, and it delays a call that waits for the whole context by no more than that.
  *
  * The driver may put work of different streams into one channel, which the GPU reads in order; it does so with the
- * legacy stream, whose work then waits for the doorbell, too. Therefore no instance waits for it longer than
- * AGENT_HELD: it runs then without a command; and at once where a kernel is to wait in the legacy stream.
+ * legacy stream, whose work then waits for the doorbell, too. Therefore the instance runs without a command where that
+ * stream has work and the doorbell was not rung for AGENT_HELD, and at once where a kernel is to wait in that stream.
  *
  * As long as streams wait, the agent does all copies of the library in that context, which keeps
  * them in order. Callers hold the library's lock. */
@@ -29,12 +29,17 @@
 
 /* Before a stream of the GPU's context is made to wait (1), and when it goes on (-1). */
 void agent_count_waiting(struct gpu *gpu, int more);
-/* Until the last stream goes on, no instance waits for the doorbell: the legacy stream is to wait. */
-void agent_run_at_once(struct gpu *gpu);
-/* When the last one goes on, instances of the kernel stay for some microseconds, since the next one may wait soon,
- * and a launch takes 4 us: there are such. */
-bool agents_linger(void);
-/* Ends those whose time is over, and lets those run that have waited too long. */
+/* The same, for a kernel that is to wait in the legacy stream; after it. */
+void agent_run_at_once(const struct gpu *gpu);
+/* Before agent_count_waiting: true: it will launch an instance. The thread that makes steps of progress is to be awake
+ * then, since the driver may let that launch wait for what another thread waits for, behind the doorbell: */
+bool agent_attend(const struct gpu *gpu);
+/* by that thread, where it does not get the lock: rings the doorbell of a launch that takes longer than AGENT_HELD. */
+void agents_unblock(void);
+/* When the last one goes on, the instance stays for some microseconds, since the next one may wait soon, and a launch
+ * takes 4 us. Is one to be ended, or to be let run, */
+bool agents_need_looks(void);
+/* and do it when it is time. */
 void agents_look_after(void);
 /* true: copies for that stream are to be posted to the agent. Never for GPU_PACK, which waits for
  * work of the application. */

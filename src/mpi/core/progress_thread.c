@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "gpu/copy/copy_agent.h"
 #include "gpu/core/gpu_context.h"
 #include "mpi/base/modules.h"
 #include "mpi/core/context.h"
@@ -54,8 +55,10 @@ static bool may_help(void)
 /* Somebody who has the lock makes the same steps, or is out soon. */
 static void step(void)
 {
-    if (!library_try_lock())
+    if (!library_try_lock()) {
+        agents_unblock();
         return;
+    }
     gpu_suspend_capture(); /* the application may have loaded CUDA since the thread began */
     progress_step();
     library_unlock();

@@ -10,6 +10,7 @@
 #include "mpi/base/log.h"
 #include "mpi/base/trace.h"
 #include "mpi/core/context.h"
+#include "mpi/core/progress_thread.h"
 #include "mpi/persistent/exchange_streams.h"
 #include "mpi/persistent/persistent.h"
 
@@ -80,6 +81,8 @@ static void guard(const struct captured_launch *launch, int more)
     struct gpu *gpu = launch->exchange.gpu;
 
     gpu->exchange_blocks += more < 0 ? -launch->exchange.blocks : launch->exchange.blocks;
+    if (more > 0 && agent_attend(gpu))
+        progress_thread_wake();
     agent_count_waiting(gpu, more);
     gpu_guard(more);
 }

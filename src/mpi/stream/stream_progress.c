@@ -21,7 +21,7 @@ static _Atomic int nurgent; /* entries and quiets that the thread moves */
 
 static bool has_work(void)
 {
-    return busy > 0 || agents_linger();
+    return busy > 0 || agents_need_looks();
 }
 
 static bool can_wait(void)
@@ -56,11 +56,13 @@ static void add_started(struct stream_queue *stream, struct entry *entry)
 
 static void guard(struct stream_queue *stream, int more)
 {
+    if (stream->gpu && more > 0 && agent_attend(stream->gpu))
+        progress_thread_wake();
     if (stream->gpu)
         agent_count_waiting(stream->gpu, more);
     if (stream->gpu && more > 0 && stream->spins && stream->key == GPU_LEGACY_STREAM)
         agent_run_at_once(stream->gpu);
-    if (more < 0 && agents_linger())
+    if (more < 0 && agents_need_looks())
         progress_thread_wake();
     gpu_guard(more);
 }
