@@ -23,6 +23,8 @@ src_gpu_libgpubind_gpu_la_SOURCES = \
 	src/gpu/core/vmm.c src/gpu/core/vmm.h \
 	src/gpu/core/waiting_blocks.c src/gpu/core/waiting_blocks.h \
 	src/gpu/copy/copy_agent.c src/gpu/copy/copy_agent.h \
+	src/gpu/copy/copy_agent_instances.c \
+	src/gpu/copy/copy_agent_internal.h \
 	src/gpu/copy/copy_agent_kernel.h \
 	src/gpu/copy/copy_batch.c src/gpu/copy/copy_batch.h \
 	src/gpu/copy/copy_kernel.h \
