@@ -34,7 +34,8 @@ void agent_run_at_once(const struct gpu *gpu);
 /* Before agent_count_waiting: true: it will launch an instance. The thread that makes steps of progress is to be awake
  * then, since the driver may let that launch wait for what another thread waits for, behind the doorbell: */
 bool agent_attend(const struct gpu *gpu);
-/* by that thread, where it does not get the lock: rings the doorbell of a launch that takes longer than AGENT_HELD. */
+/* by that thread, where it does not get the lock, whose holder may be in such a call: rings the doorbell of the latest
+ * instance, or of its launch, after AGENT_HELD. */
 void agents_unblock(void);
 /* When the last one goes on, the instance stays for some microseconds, since the next one may wait soon, and a launch
  * takes 4 us. Is one to be ended, or to be let run, */

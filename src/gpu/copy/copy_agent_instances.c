@@ -12,10 +12,10 @@ static unsigned blocks = 8;
 static atomic_bool attended; /* the since or held of some is not 0 */
 static double look_at;       /* seconds: when one is to be looked after; 0: never */
 
-/* The one that is being launched, which the driver may let wait: NULL: none, */
-static _Atomic(struct agent_ring *) launching;
-static _Atomic uint32_t launching_number; /* what rings its doorbell, */
-static _Atomic double launching_since;    /* and seconds. */
+/* The one that was launched last, or is being launched, and waits for the doorbell: NULL: none, */
+static _Atomic(struct agent_ring *) waiting;
+static _Atomic uint32_t waiting_number; /* what rings it, */
+static _Atomic double waiting_since;    /* and seconds. */
 
 void agent_set_blocks(unsigned n)
 {
@@ -48,6 +48,8 @@ static void ring_doorbell(struct agent *agent, uint32_t number)
 {
     if ((int32_t)(number - agent_load(&agent->ring->doorbell)) > 0)
         __atomic_store_n(&agent->ring->doorbell, number, __ATOMIC_RELEASE);
+    if (waiting == agent->ring)
+        waiting = NULL;
 }
 
 /* The context is current. */
@@ -72,11 +74,10 @@ static int launch(struct gpu *gpu, struct agent *agent)
 {
     int status;
 
-    launching_number = agent->launched + 1;
-    launching_since = seconds();
-    launching = agent->ring;
+    waiting_number = agent->launched + 1;
+    waiting_since = seconds();
+    waiting = agent->ring;
     status = queue_launch(gpu, agent);
-    launching = NULL;
     if (status == GPU_OK)
         agent->launched++;
     else /* that wait has no kernel; an instance that starts early waits for commands */
@@ -86,10 +87,10 @@ static int launch(struct gpu *gpu, struct agent *agent)
 
 void agents_unblock(void)
 {
-    struct agent_ring *ring = launching;
-    uint32_t last = launching_number - 1;
+    struct agent_ring *ring = waiting;
+    uint32_t last = waiting_number - 1;
 
-    if (ring && seconds() - launching_since > AGENT_HELD)
+    if (ring && seconds() - waiting_since > AGENT_HELD)
         __atomic_compare_exchange_n(&ring->doorbell, &last, last + 1, false, __ATOMIC_RELEASE,
                                     __ATOMIC_RELAXED);
 }

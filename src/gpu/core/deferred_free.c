@@ -118,6 +118,7 @@ static bool free_in_stream(struct gpu *gpu, gpu_address memory)
 
     if (!cuda->cuMemFreeAsync || vmm_gpu(memory) || gpu_is_capturing(gpu))
         return false;
+    gpu_agents_leave();
     entered = gpu_enter(gpu);
     status = follow_legacy(gpu);
     if (status == GPU_OK)
