@@ -11,7 +11,7 @@
 
 static const struct copy_kernel_job no_copy;
 static const struct exchange_kernel_job no_exchange;
-static const struct deferred_kernel_job *const no_deferred;
+static const struct deferred_kernel_launch no_deferred;
 static const struct strided_kernel_job no_strided = {
     .copy = {.parts = 1, .to_levels = KERNEL_CONTIGUOUS, .from_levels = KERNEL_CONTIGUOUS}};
 static const struct iov_kernel_job no_iov = {.word = 1};

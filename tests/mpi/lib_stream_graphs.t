@@ -15,6 +15,9 @@ for setting in kernels 'kernels, locks' 'one device, kernels' GPU; do
     is "$setting: it is said why" \
         "$(grep -c '^gpubind: rank .: .* cannot be passed: it is longer than the receive' "$tmp/err")" 1
 done
+for setting in kernels 'kernels, locks' 'one device, channel' GPU; do
+    on "$setting" 2 on_stream_graph_late
+done
 for setting in kernels 'one device, kernels' GPU; do
     for n in 2 3; do
         on "$setting" $n on_stream_branches

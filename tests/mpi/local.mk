@@ -53,6 +53,7 @@ ranks_sources = \
 	tests/mpi/on_stream_ends.c \
 	tests/mpi/on_stream_frees.c \
 	tests/mpi/on_stream_graph.c \
+	tests/mpi/on_stream_graph_late.c \
 	tests/mpi/on_stream_copied.c \
 	tests/mpi/in_way.c tests/mpi/in_way.h \
 	tests/mpi/on_stream_in_way.c \

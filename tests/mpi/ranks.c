@@ -53,6 +53,7 @@ static const struct {
     {"on_stream_group", test_on_stream_group, 2, 2, MPI_THREAD_SINGLE},
     {"on_stream_copied", test_on_stream_copied, 2, 2, MPI_THREAD_SINGLE},
     {"on_stream_graph_in_way", test_on_stream_graph_in_way, 2, 2, MPI_THREAD_SINGLE},
+    {"on_stream_graph_late", test_on_stream_graph_late, 2, 2, MPI_THREAD_SINGLE},
     {"on_stream_graph_window", test_on_stream_graph_window, 3, 3, MPI_THREAD_SINGLE},
     {"on_stream_in_way", test_on_stream_in_way, 2, 2, MPI_THREAD_SINGLE},
     {"on_stream_refused", test_on_stream_refused, 2, 1, MPI_THREAD_SINGLE},

@@ -38,6 +38,7 @@ void test_on_stream_direct(void);
 void test_on_stream_frees(void);
 void test_on_stream_copied(void);
 void test_on_stream_graph_in_way(void);
+void test_on_stream_graph_late(void);
 void test_on_stream_graph_window(void);
 void test_on_stream_in_way(void);
 void test_on_stream_legacy(void);

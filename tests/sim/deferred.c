@@ -3,8 +3,11 @@
 
 #include "tests/sim/kernels.h"
 
+enum { JOB, POSTED, PLACES };
+
 struct deferred_state {
     struct operation *exchange; /* NULL: the gate has not opened */
+    struct deferred_kernel_launch launch;
 };
 
 static const void *array_at(const struct operation *op, unsigned long long at, size_t nbytes)
@@ -49,16 +52,59 @@ static struct operation *make_deferred_exchange(const struct operation *op,
     return made;
 }
 
+static char *array_to_write(const struct operation *op, unsigned long long at, size_t nbytes)
+{
+    struct place place = {0};
+
+    if (place_find(CALL_cuLaunchKernel, at, nbytes, &place) != CUDA_OK ||
+        !place_reached(op->stream->context, &place))
+        sim_die("a deferred exchange writes where it cannot");
+    return operation_touch(op, &place, "writes");
+}
+
+/* Takes the job from where the host has posted it, all but the gate. */
+static void take_posted(const struct operation *op, const struct deferred_kernel_launch *launch,
+                        const struct deferred_kernel_job *job, size_t nbytes)
+{
+    const size_t gate = sizeof job->gate;
+    const uint64_t *flags;
+
+    if (nbytes < sizeof *job)
+        sim_die("a posted job of %zu bytes", nbytes);
+    memcpy(array_to_write(op, launch->job, nbytes) + gate,
+           (const char *)array_at(op, launch->posted, nbytes) + gate, nbytes - gate);
+    flags = array_at(op, job->presets, job->npresets * sizeof *flags);
+    for (unsigned i = 0; i < job->npresets; i++)
+        __atomic_store_n((uint32_t *)(void *)array_to_write(op, flags[i], sizeof(uint32_t)), 1,
+                         __ATOMIC_RELEASE);
+}
+
+static unsigned gate_of(const struct operation *op, struct deferred_kernel_job *job)
+{
+    const struct deferred_state *state = op->state;
+    const struct deferred_kernel_job *posted;
+    unsigned gate = __atomic_load_n(&job->gate, __ATOMIC_ACQUIRE);
+
+    if (gate != 0 || !op->places[POSTED].bytes)
+        return gate;
+    posted = (void *)operation_touch(op, &op->places[POSTED], "reads");
+    gate = __atomic_load_n(&posted->gate, __ATOMIC_ACQUIRE);
+    if (gate == EXCHANGE_GATE_OPEN)
+        take_posted(op, &state->launch, job, posted->nbytes);
+    __atomic_store_n(&job->gate, gate, __ATOMIC_RELEASE);
+    return gate;
+}
+
 static enum step do_deferred(struct operation *op)
 {
     struct deferred_state *state = op->state;
-    const struct deferred_kernel_job *job = (void *)operation_touch(op, &op->places[0], "reads");
+    struct deferred_kernel_job *job = (void *)operation_touch(op, &op->places[JOB], "writes");
     enum step step;
 
     if (op->resident < op->blocks)
         return STEP_STUCK;
     if (!state->exchange) {
-        const unsigned gate = __atomic_load_n(&job->gate, __ATOMIC_ACQUIRE);
+        const unsigned gate = gate_of(op, job);
 
         if (gate == EXCHANGE_GATE_BROKEN)
             operation_trap(op);
@@ -81,18 +127,25 @@ static enum step do_nothing(struct operation *op)
     return STEP_FINISHED;
 }
 
+static bool finds_job(cuda_address job, const struct CUstream_st *stream, struct place *place)
+{
+    return !job || (place_find(CALL_cuLaunchKernel, job, sizeof(struct deferred_kernel_job),
+                               place) == CUDA_OK &&
+                    place_reached(stream->context, place));
+}
+
 struct operation *make_deferred(const void *parameter, unsigned blocks, struct CUstream_st *stream)
 {
-    cuda_address job;
+    struct deferred_kernel_launch launch;
     struct operation *op;
 
     (void)blocks;
-    memcpy(&job, parameter, sizeof job);
-    op = operation_with_step(CALL_cuLaunchKernel, job ? do_deferred : do_nothing, 1,
+    memcpy(&launch, parameter, sizeof launch);
+    op = operation_with_step(CALL_cuLaunchKernel, launch.job ? do_deferred : do_nothing, PLACES,
                              sizeof(struct deferred_state));
-    if (job && (place_find(CALL_cuLaunchKernel, job, sizeof(struct deferred_kernel_job),
-                           &op->places[0]) != CUDA_OK ||
-                !place_reached(stream->context, &op->places[0])))
+    ((struct deferred_state *)op->state)->launch = launch;
+    if (!finds_job(launch.job, stream, &op->places[JOB]) ||
+        !finds_job(launch.posted, stream, &op->places[POSTED]))
         op->error = kernel_fault();
     return op;
 }

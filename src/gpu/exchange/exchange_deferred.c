@@ -11,13 +11,14 @@
 
 /* The job and its arrays, as they lie in the memory; multiples of a flag's size, as their elements are. */
 struct places {
-    size_t sends, receives, strided, takes, end;
+    size_t sends, receives, strided, takes, presets, end;
 };
 
 _Static_assert(sizeof(struct kernel_send) % EXCHANGE_FLAG == 0, "they follow each other");
 _Static_assert(sizeof(struct kernel_receive) % EXCHANGE_FLAG == 0, "they follow each other");
 _Static_assert(sizeof(struct kernel_levels) % EXCHANGE_FLAG == 0, "they follow each other");
 _Static_assert(sizeof(struct kernel_copy) % EXCHANGE_FLAG == 0, "they follow each other");
+_Static_assert(sizeof(gpu_address) % EXCHANGE_FLAG == 0, "they follow each other");
 
 /* Each send and each receive has two ends. */
 static size_t most_strided(const struct exchange_deferred *deferred)
@@ -32,7 +33,8 @@ static struct places places_of(const struct exchange_deferred *deferred)
     places.sends = sizeof(struct deferred_kernel_job);
     places.receives = places.sends + (size_t)deferred->nsends * sizeof *deferred->sends;
     places.takes = places.receives + (size_t)deferred->nreceives * sizeof *deferred->receives;
-    places.strided = places.takes + (size_t)deferred->nreceives * sizeof *deferred->takes;
+    places.presets = places.takes + (size_t)deferred->nreceives * sizeof *deferred->takes;
+    places.strided = places.presets + (size_t)deferred->nsends * sizeof *deferred->presets;
     places.end = places.strided + most_strided(deferred) * sizeof *deferred->strided;
     return places;
 }
@@ -64,13 +66,18 @@ static int take_memory(struct exchange_deferred *deferred, struct gpubind_error 
 {
     const unsigned nflags = (unsigned)(places_of(deferred).end / EXCHANGE_FLAG);
 
-    if (!deferred->sends || !deferred->receives || !deferred->takes || !deferred->strided)
+    if (!deferred->sends || !deferred->receives || !deferred->takes || !deferred->presets ||
+        !deferred->strided)
         return error_set(err, "out of memory");
     if (deferred->at)
         return 0;
     if (gpu_flags_take(deferred->gpu, nflags, &deferred->memory, err) < 0)
         return -1;
     deferred->at = deferred->memory.at;
+    deferred->posted = gpu_flags_on_host(&deferred->memory, err);
+    if (!deferred->posted)
+        return -1;
+    deferred->posted->gate = 0;
     return 0;
 }
 
@@ -89,6 +96,7 @@ int exchange_deferred_make(struct exchange_deferred *deferred, struct gpu *gpu, 
     deferred->sends = calloc((size_t)nsends + 1, sizeof *deferred->sends);
     deferred->receives = calloc((size_t)nreceives + 1, sizeof *deferred->receives);
     deferred->takes = calloc((size_t)nreceives + 1, sizeof *deferred->takes);
+    deferred->presets = calloc((size_t)nsends + 1, sizeof *deferred->presets);
     deferred->strided = calloc(most_strided(deferred) + 1, sizeof *deferred->strided);
     if (take_memory(deferred, err) == 0)
         return 0;
@@ -99,8 +107,8 @@ int exchange_deferred_make(struct exchange_deferred *deferred, struct gpu *gpu, 
 int exchange_deferred_queue(struct exchange_deferred *deferred, gpu_stream stream,
                             struct gpubind_error *err)
 {
-    gpu_address job = deferred->at;
-    void *parameters[] = {&job};
+    struct deferred_kernel_launch launch = {deferred->at, (gpu_address)(uintptr_t)deferred->posted};
+    void *parameters[] = {&launch};
     const bool entered = gpu_enter_for(deferred->gpu, stream);
     int status;
 
@@ -139,8 +147,10 @@ static bool make_copy(struct exchange_deferred *deferred, const struct strided_b
 }
 
 bool exchange_deferred_send(struct exchange_deferred *deferred, int i,
-                            const struct exchange_send *send)
+                            const struct exchange_send *send, bool preset)
 {
+    if (preset)
+        deferred->presets[deferred->npresets++] = send->ready;
     deferred->sends[i].ready = send->no_handshake ? 0 : send->ready;
     deferred->sends[i].done = send->done;
     return make_copy(deferred, &send->to, &send->from, send->nbytes, send->parts,
@@ -180,15 +190,19 @@ static size_t lay_out(const struct exchange_deferred *deferred, unsigned gate, c
                                             .nreceives = (unsigned)deferred->nreceives,
                                             .several = has_several(deferred),
                                             .traps = deferred->traps,
+                                            .npresets = deferred->npresets,
+                                            .nbytes = places.strided + strided,
                                             .sends = deferred->at + places.sends,
                                             .receives = deferred->at + places.receives,
                                             .strided = deferred->at + places.strided,
-                                            .takes = deferred->at + places.takes};
+                                            .takes = deferred->at + places.takes,
+                                            .presets = deferred->at + places.presets};
 
     memcpy(to, &job, sizeof job);
     memcpy(to + places.sends, deferred->sends, nsends * sizeof *deferred->sends);
     memcpy(to + places.receives, deferred->receives, nreceives * sizeof *deferred->receives);
     memcpy(to + places.takes, deferred->takes, nreceives * sizeof *deferred->takes);
+    memcpy(to + places.presets, deferred->presets, deferred->npresets * sizeof *deferred->presets);
     memcpy(to + places.strided, deferred->strided, strided);
     return places.strided + strided;
 }
@@ -208,38 +222,30 @@ int exchange_deferred_copy(const struct exchange_deferred *deferred, const void 
     return status == GPU_OK ? 0 : gpu_error(status, "the exchange cannot be queued", err);
 }
 
-static int put(const struct exchange_deferred *deferred, const void *from, size_t nbytes,
-               struct gpubind_error *err)
+static void post_gate(const struct exchange_deferred *deferred, unsigned gate)
 {
-    const struct copy copy = {deferred->at, (gpu_address)(uintptr_t)from, nbytes, COPY_FROM_HOST};
-
-    return copy_now(deferred->gpu, GPU_IN, &copy, err);
-}
-
-static int put_gate(const struct exchange_deferred *deferred, unsigned gate,
-                    struct gpubind_error *err)
-{
-    return put(deferred, &gate, sizeof gate, err);
+    __atomic_store_n(&deferred->posted->gate, gate, __ATOMIC_RELEASE);
 }
 
 /* The gate opens when all else is there. */
-int exchange_deferred_open(struct exchange_deferred *deferred, struct gpubind_error *err)
+void exchange_deferred_open(const struct exchange_deferred *deferred)
 {
-    char *job = malloc(places_of(deferred).end);
-    int status;
-
-    if (!job)
-        return error_set(err, "out of memory");
-    status = put(deferred, job, lay_out(deferred, 0, job), err);
-    free(job);
-    return status < 0 ? -1 : put_gate(deferred, EXCHANGE_GATE_OPEN, err);
+    lay_out(deferred, 0, (char *)deferred->posted);
+    post_gate(deferred, EXCHANGE_GATE_OPEN);
 }
 
+/* A launch may have taken a job that was open. */
 void exchange_deferred_break(const struct exchange_deferred *deferred, bool over)
 {
+    const unsigned gate = over ? EXCHANGE_GATE_OVER : EXCHANGE_GATE_BROKEN;
+    const struct copy copy = {deferred->at, (gpu_address)(uintptr_t)&gate, sizeof gate,
+                              COPY_FROM_HOST};
+    const bool open = deferred->posted->gate != 0;
     struct gpubind_error unheard;
 
-    put_gate(deferred, over ? EXCHANGE_GATE_OVER : EXCHANGE_GATE_BROKEN, &unheard);
+    post_gate(deferred, gate);
+    if (open)
+        copy_now(deferred->gpu, GPU_IN, &copy, &unheard);
 }
 
 void exchange_deferred_free(struct exchange_deferred *deferred)
@@ -248,6 +254,7 @@ void exchange_deferred_free(struct exchange_deferred *deferred)
     free(deferred->sends);
     free(deferred->receives);
     free(deferred->takes);
+    free(deferred->presets);
     free(deferred->strided);
     *deferred = (struct exchange_deferred){0};
 }

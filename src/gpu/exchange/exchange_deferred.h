@@ -19,7 +19,9 @@ struct exchange_deferred {
     struct kernel_receive *receives;
     struct kernel_copy *takes;
     struct kernel_levels *strided;
-    unsigned nstrided;
+    gpu_address *presets; /* flags */
+    unsigned nstrided, npresets;
+    struct deferred_kernel_job *posted; /* page-locked; NULL: the caller's memory */
 };
 
 /* Bytes of a job of as many messages as there can be. */
@@ -32,9 +34,9 @@ int exchange_deferred_make(struct exchange_deferred *deferred, struct gpu *gpu, 
 /* Queues it in a stream of the GPU's context, which need not be current. 0, or -1 with a sentence. */
 int exchange_deferred_queue(struct exchange_deferred *deferred, gpu_stream stream,
                             struct gpubind_error *err);
-/* What message i of either kind is. false: no kernel can copy it. */
+/* What message i of either kind is; preset: its flag `ready` is to be 1 at first. false: no kernel can copy it. */
 bool exchange_deferred_send(struct exchange_deferred *deferred, int i,
-                            const struct exchange_send *send);
+                            const struct exchange_send *send, bool preset);
 /* A receive by its buffer, or (from not NULL) by memory that its sender writes to whose flag `ready` it has, 1 at
  * first; from there the nbytes are copied to the buffer. */
 bool exchange_deferred_receive(struct exchange_deferred *deferred, int i,
@@ -46,9 +48,10 @@ size_t exchange_deferred_write(const struct exchange_deferred *deferred, void *j
 /* Copies it from page-locked memory, in the stream that is to do it then. 0, or -1 with a sentence. */
 int exchange_deferred_copy(const struct exchange_deferred *deferred, const void *job, size_t nbytes,
                            gpu_stream stream, struct gpubind_error *err);
-/* The same in its place, also behind a launch: launches go on. 0, or -1 with a sentence. */
-int exchange_deferred_open(struct exchange_deferred *deferred, struct gpubind_error *err);
-/* The messages cannot be passed: launches end with an error of the stream; or (over) do nothing. */
+/* The same for one with memory of its own, also behind a launch: launches go on. Calls nothing of the driver. */
+void exchange_deferred_open(const struct exchange_deferred *deferred);
+/* The messages cannot be passed: launches end with an error of the stream; or (over) do nothing. Calls nothing of the
+ * driver before it is open. */
 void exchange_deferred_break(const struct exchange_deferred *deferred, bool over);
 /* No launch is under way, nor comes any more. */
 void exchange_deferred_free(struct exchange_deferred *deferred);

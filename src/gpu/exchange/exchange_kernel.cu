@@ -219,28 +219,75 @@ gpubind_exchange(const __grid_constant__ struct exchange_kernel_job job)
         wait_done(job);
 }
 
-static __device__ __forceinline__ unsigned await_gate(const unsigned *gate)
+static __device__ __forceinline__ unsigned load_gate(const struct deferred_kernel_job *job)
 {
     unsigned value;
 
-    do
-        asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(gate) : "memory");
-    while (value == 0);
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(&job->gate) : "memory");
     return value;
 }
 
-/* NULL: launched to be loaded. */
+/* All but the gate, by one block. Not inlined, and not static, as send_in_any_order. */
+__device__ __noinline__ void take_posted(struct deferred_kernel_job *job,
+                                         const struct deferred_kernel_job *posted)
+{
+    const unsigned *from = reinterpret_cast<const unsigned *>(posted);
+    unsigned *to = reinterpret_cast<unsigned *>(job);
+
+    for (unsigned i = 1 + threadIdx.x; i < posted->nbytes / sizeof *to; i += blockDim.x)
+        asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(to[i]) : "l"(from + i) : "memory");
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < job->npresets; i += blockDim.x)
+        store_release(reinterpret_cast<const unsigned long long *>(job->presets)[i], 1);
+    __syncthreads();
+}
+
+/* For thread 0: what the gate is then. */
+static __device__ __forceinline__ unsigned await_gate(const struct deferred_kernel_job *job)
+{
+    unsigned gate;
+
+    do
+        gate = load_gate(job);
+    while (gate == 0);
+    return gate;
+}
+
+/* The same in the one block that looks at the posted job, too, and takes it. The host may break the gate meanwhile. */
+static __device__ __forceinline__ unsigned await_posted(struct deferred_kernel_job *job,
+                                                        const struct deferred_kernel_job *posted)
+{
+    unsigned gate = 0, there = 0;
+
+    if (threadIdx.x == 0)
+        do {
+            gate = load_gate(job);
+            there = gate == 0 ? load_gate(posted) : 0;
+        } while (gate == 0 && there == 0);
+    if (__syncthreads_or(there == EXCHANGE_GATE_OPEN))
+        take_posted(job, posted);
+    if (there == 0)
+        return gate;
+    __threadfence();
+    gate = atomicCAS(&job->gate, 0, there);
+    return gate == 0 ? there : gate;
+}
+
 extern "C" __global__ void __launch_bounds__(EXCHANGE_KERNEL_THREADS, 1)
-gpubind_exchange_deferred(const struct deferred_kernel_job *told)
+gpubind_exchange_deferred(const __grid_constant__ struct deferred_kernel_launch launch)
 {
     __shared__ unsigned sent[EXCHANGE_KERNEL_PARTS / 32];
+    struct deferred_kernel_job *told = reinterpret_cast<struct deferred_kernel_job *>(launch.job);
     struct deferred_view job;
     unsigned gate = 0;
 
     if (!told)
         return;
-    if (threadIdx.x == 0)
-        gate = await_gate(&told->gate);
+    if (blockIdx.x == 0 && launch.posted)
+        gate = await_posted(told,
+                            reinterpret_cast<const struct deferred_kernel_job *>(launch.posted));
+    else if (threadIdx.x == 0)
+        gate = await_gate(told);
     if (gate == EXCHANGE_GATE_BROKEN)
         __trap();
     if (!__syncthreads_or(gate == EXCHANGE_GATE_OPEN))

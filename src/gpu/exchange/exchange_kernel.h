@@ -34,9 +34,10 @@ struct exchange_kernel_job {
 };
 
 /* The same in GPU memory, for more messages, and for a launch that is queued before its messages are known, as into a
- * graph: the kernel waits for the gate to be other than 0. Where its messages cannot be passed (BROKEN, or, if it traps,
- * broken flags) it ends by a trap: the application's next look at the stream or the GPU finds an error, and no stale
- * data. At the library's end (OVER) it does nothing. */
+ * graph: the kernel waits for the gate to be other than 0. The host posts the job, and opens the gate, in page-locked
+ * memory, from which the first launch takes it: a copy by the driver might wait for that very launch. Where the messages
+ * cannot be passed (BROKEN, or, if it traps, broken flags) it ends by a trap: the application's next look at the stream
+ * or the GPU finds an error, and no stale data. At the library's end (OVER) it does nothing. */
 #define DEFERRED_KERNEL_NAME "gpubind_exchange_deferred"
 #define EXCHANGE_GATE_OPEN 1u
 #define EXCHANGE_GATE_BROKEN 2u
@@ -45,10 +46,17 @@ struct exchange_kernel_job {
 
 struct deferred_kernel_job {
     unsigned gate, nsends, nreceives, several;
-    unsigned traps, unused;
+    unsigned traps, npresets;
+    unsigned long long nbytes; /* with the arrays, which follow */
     /* Arrays of kernel_send, kernel_receive, kernel_levels; and for each receive a kernel_copy: of 0 parts, or of one,
      * that copies what has come to a buffer, whereupon `ready` is set, and not before. */
     unsigned long long sends, receives, strided, takes;
+    unsigned long long presets; /* npresets flags, which the launch that takes the job sets to 1 */
+};
+
+struct deferred_kernel_launch {
+    unsigned long long job;    /* 0: nothing is to be done */
+    unsigned long long posted; /* 0: the job is in its place */
 };
 
 #endif

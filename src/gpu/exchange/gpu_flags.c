@@ -5,6 +5,7 @@
 
 #include "gpu/copy/copy_agent.h"
 #include "gpu/copy/copy_batch.h"
+#include "gpu/core/page_locked.h"
 #include "gpu/exchange/exchange_flag.h"
 
 #define ARENA_FLAGS 8192u
@@ -14,7 +15,8 @@
 struct gpu_flag_arena {
     struct gpu_flag_arena *next;
     struct memory memory;
-    unsigned top; /* flags from here on were never taken */
+    char *on_host; /* as many bytes, page-locked; NULL: nobody has asked */
+    unsigned top;  /* flags from here on were never taken */
     bool taken[ARENA_FLAGS];
     uint64_t read[ARENA_FLAGS]; /* as gpu_flags_read found them */
 };
@@ -201,6 +203,19 @@ void gpu_flags_give(struct gpu_flags *flags)
         memset(flags->arena->taken + first_of(flags), false,
                flags->n * sizeof *flags->arena->taken);
     flags->arena = NULL;
+}
+
+void *gpu_flags_on_host(const struct gpu_flags *flags, struct gpubind_error *err)
+{
+    struct gpu_flag_arena *arena = flags->arena;
+    bool entered;
+
+    if (!arena->on_host) {
+        entered = gpu_enter(arena->memory.gpu);
+        arena->on_host = page_locked(ARENA_FLAGS * EXCHANGE_FLAG, err);
+        gpu_leave(entered);
+    }
+    return arena->on_host ? arena->on_host + (size_t)first_of(flags) * EXCHANGE_FLAG : NULL;
 }
 
 bool gpu_flags_export(const struct gpu_flags *flags, struct memory_export *shared)

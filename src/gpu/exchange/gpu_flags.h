@@ -18,6 +18,9 @@ void gpu_flags_avoid(bool (*is_in_way)(const struct memory_export *shared));
 /* n adjacent flags of the GPU, all 0. 0, or -1 with a sentence. */
 int gpu_flags_take(struct gpu *gpu, unsigned n, struct gpu_flags *flags, struct gpubind_error *err);
 void gpu_flags_give(struct gpu_flags *flags);
+/* Page-locked memory of the host, of as many bytes as the flags, that is theirs as long; which bytes are in it is not
+ * said. NULL with a sentence. */
+void *gpu_flags_on_host(const struct gpu_flags *flags, struct gpubind_error *err);
 /* The allocation that they lie in; false: it cannot be exported. */
 bool gpu_flags_export(const struct gpu_flags *flags, struct memory_export *shared);
 /* Both write n flags, also those of a mapped allocation, and return when that is done. They wait

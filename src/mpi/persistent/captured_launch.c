@@ -3,14 +3,12 @@
 #include <stdlib.h>
 
 #include "core/base/list.h"
-#include "gpu/copy/copy_agent.h"
 #include "gpu/core/gpu_capture.h"
 #include "gpu/core/waiting_blocks.h"
 #include "gpu/exchange/exchange_deferred.h"
 #include "mpi/base/log.h"
 #include "mpi/base/trace.h"
 #include "mpi/core/context.h"
-#include "mpi/core/progress_thread.h"
 #include "mpi/persistent/exchange_streams.h"
 #include "mpi/persistent/persistent.h"
 
@@ -81,9 +79,6 @@ static void guard(const struct captured_launch *launch, int more)
     struct gpu *gpu = launch->exchange.gpu;
 
     gpu->exchange_blocks += more < 0 ? -launch->exchange.blocks : launch->exchange.blocks;
-    if (more > 0 && agent_attend(gpu))
-        progress_thread_wake();
-    agent_count_waiting(gpu, more);
     gpu_guard(more);
 }
 
@@ -95,8 +90,9 @@ static void settle(struct captured_launch *launch)
 
 static bool add_send(struct captured_launch *launch, int i)
 {
-    return exchange_deferred_send(&launch->exchange, i,
-                                  &launch->messages.sends[i]->channel->exchange.send);
+    const struct channel *channel = launch->messages.sends[i]->channel;
+
+    return exchange_deferred_send(&launch->exchange, i, &channel->exchange.send, channel->buffered);
 }
 
 static bool add_receive(struct captured_launch *launch, int i)
@@ -119,7 +115,8 @@ static int fill(struct captured_launch *launch, struct gpubind_error *err)
         good = good && add_receive(launch, i);
     if (!good)
         return error_set(err, "its data are too irregular for a kernel");
-    return exchange_deferred_open(&launch->exchange, err);
+    exchange_deferred_open(&launch->exchange);
+    return 0;
 }
 
 static void say(struct captured_launch *launch)
@@ -260,8 +257,8 @@ static void is_unused(void *launch)
     any_unused++;
 }
 
-/* Launches of several graphs, or branches of one, may wait at once for gates that the copy agent opens. While gates are
- * closed, each graph leaves as much to others as it takes, and all of them the agent's multiprocessors. */
+/* Launches of several graphs, or branches of one, may wait at once. While gates are closed, each graph leaves as much to
+ * others as it takes, and all of them the copy agent's multiprocessors. */
 static unsigned blocks_in_graph(const struct gpu *gpu, gpu_stream stream)
 {
     const unsigned most = exchange_blocks_in_graph(gpu);

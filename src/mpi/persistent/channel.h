@@ -209,8 +209,6 @@ struct strided_buffer connection_buffer(const struct channel *channel);
 /* Of a receive, when READY of the send has come: data come to its staging buffer, or never will. */
 void connection_stage(struct channel *channel, bool staged);
 void connection_free_staging(struct channel *channel);
-/* Of the send: nothing is in it. false: the driver refuses. */
-bool connection_free_buffer(struct channel *channel);
 /* Maps the peer's memory. false: the driver refuses. */
 bool connection_open(struct channel *channel, const struct channel_endpoint *other);
 void connection_close(struct channel *channel);

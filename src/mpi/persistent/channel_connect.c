@@ -217,13 +217,6 @@ void connection_stage(struct channel *channel, bool staged)
     channel->exchange.receive.parts = 1;
 }
 
-bool connection_free_buffer(struct channel *channel)
-{
-    struct gpubind_error unheard;
-
-    return gpu_flags_set(channel->request->memory.gpu, channel->flags.at, 1, &unheard) == 0;
-}
-
 static bool open_send(struct channel *channel, const struct channel_endpoint *other)
 {
     struct exchange_send *send = &channel->exchange.send;

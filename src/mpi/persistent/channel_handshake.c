@@ -102,9 +102,8 @@ static void finish_send(struct channel *channel, bool peer_good)
 {
     const bool again = (channel->peer_mapped || channel->in_way) &&
                        (peer_good || channel->peer_again);
-    bool good = channel->peer_mapped && peer_good;
+    const bool good = channel->peer_mapped && peer_good;
 
-    good = good && (!channel->buffered || connection_free_buffer(channel));
     channel->in_way = again && !channel->of_capture; /* on either side: READY says so */
     channel_send_ctrl(channel, CTRL_READY, !good);
     if (good)

@@ -122,7 +122,7 @@ static bool fill(struct exchange_large *large, const struct exchange_send *sends
                  const struct exchange_receive *receives)
 {
     for (int i = 0; i < large->exchange.nsends; i++)
-        if (!exchange_deferred_send(&large->exchange, i, &sends[i]))
+        if (!exchange_deferred_send(&large->exchange, i, &sends[i], false))
             return false;
     for (int i = 0; i < large->exchange.nreceives; i++)
         exchange_deferred_receive(&large->exchange, i, &receives[i], NULL, NULL, 0);
