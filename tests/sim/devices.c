@@ -246,6 +246,8 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
         *value = (int)sim_number("GPUBIND_SIM_WORDS_OF_64", 1, 1);
     if (attribute == CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES)
         *value = (int)sim_number("GPUBIND_SIM_FLUSH", 0, 1);
+    if (attribute == CUDA_ATTRIBUTE_MPS)
+        *value = (int)sim_number("GPUBIND_SIM_MPS", 0, 1);
     if (attribute == CUDA_ATTRIBUTE_VIRTUAL_MEMORY ||
         attribute == CUDA_ATTRIBUTE_FILE_DESCRIPTORS ||
         attribute == CUDA_ATTRIBUTE_VIRTUAL_MEMORY_RDMA)

@@ -42,6 +42,8 @@
  *   GPUBIND_SIM_LOCKS=1       calls wait for threads that wait in the driver, see locks.c
  *   GPUBIND_SIM_CHANNEL=1     the legacy stream's work is kept back by what waits in streams of the
  *                             greatest priority, as two H200 (driver 580) do it now and then
+ *   GPUBIND_SIM_MPS=1         as with MPS: where two streams wait, no other goes on, see channels.c
+ *   CUDA_DEVICE_MAX_CONNECTIONS=N  where N streams wait
  *   GPUBIND_SIM_FAIL=LIST     failures, see faults.c; GPUBIND_SIM_RANK=N: only in the
  *                             process that its launcher calls rank N
  *

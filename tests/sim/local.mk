@@ -4,6 +4,7 @@ check_LTLIBRARIES += tests/sim/libcudasim.la
 tests_sim_libcudasim_la_SOURCES = \
 	tests/sim/agents.c \
 	tests/sim/capture.c \
+	tests/sim/channels.c \
 	tests/sim/contexts.c \
 	tests/sim/copies.c \
 	tests/sim/copies_3d.c \

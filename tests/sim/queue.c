@@ -11,13 +11,12 @@ static struct CUstream_st *streams; /* those that live, or have work */
 static uint64_t last_serial;        /* of errors that work left */
 static uint64_t latency;            /* ns, the mean */
 static uint64_t most;               /* work in a stream */
-static bool one_channel;            /* of the streams of the greatest priority and the legacy one */
 
 void queue_load(void)
 {
     latency = 1000 * sim_number("GPUBIND_SIM_LATENCY", 0, 10000000);
     most = sim_number("GPUBIND_SIM_QUEUE", UINT32_MAX, UINT32_MAX);
-    one_channel = sim_number("GPUBIND_SIM_CHANNEL", 0, 1);
+    channels_load();
 }
 
 static uint64_t clock_now(void)
@@ -74,28 +73,6 @@ static void need_legacy(struct operation *op, const struct CUstream_st *stream)
     for (struct CUstream_st *s = streams; s && stream->legacy; s = s->next)
         if (s->blocking && s->context == stream->context)
             operation_need(op, s, s->submitted);
-}
-
-/* The stream's last work of which a channel waits for the end: all before its last but events, and that, too, unless it
- * is a kernel. */
-static uint64_t last_awaited(const struct CUstream_st *stream)
-{
-    uint64_t ticket = 0;
-
-    for (const struct operation *op = stream->head; op; op = op->next)
-        if (!op->event)
-            ticket = op->ticket - (op->blocks > 0);
-    return ticket;
-}
-
-/* A channel is read in order: what waits there keeps back all that comes behind it, of other streams, too. */
-static void need_channel(struct operation *op, const struct CUstream_st *stream)
-{
-    if (!one_channel || !stream->legacy)
-        return;
-    for (struct CUstream_st *s = streams; s; s = s->next)
-        if (s->first && s->context == stream->context)
-            operation_need(op, s, last_awaited(s));
 }
 
 static bool is_ready(struct operation *op, uint64_t now)
@@ -262,13 +239,14 @@ static enum step execute(struct operation *op)
 }
 
 /* Does what the stream can do now; did it move? */
-static bool advance(const struct CUstream_st *stream, uint64_t now)
+static bool advance(struct CUstream_st *stream, uint64_t now)
 {
     bool moved = false;
 
-    while (stream->head && is_ready(stream->head, now)) {
+    while (stream->head && channel_is_free(stream) && is_ready(stream->head, now)) {
         enum step step = execute(stream->head);
 
+        channel_note(stream, step == STEP_STUCK);
         moved |= step != STEP_STUCK;
         if (step != STEP_FINISHED)
             break;
@@ -346,7 +324,7 @@ uint64_t stream_submit(struct CUstream_st *stream, struct operation *op)
     op->ticket = ticket;
     op->stream = stream;
     need_legacy(op, stream);
-    need_channel(op, stream);
+    channel_need(op, stream);
     if (latency)
         op->due = clock_now() + sim_random() % (2 * latency + 1);
     if (op->event) {

@@ -333,6 +333,7 @@ struct CUstream_st {
     struct CUctx_st *context, *green; /* NULL: of no green one */
     bool blocking, legacy, destroyed;
     bool first; /* its priority is the greatest */
+    bool stuck; /* its first work waits for others */
     struct operation *head, *last;
     uint64_t submitted, done; /* tickets */
     int error;                /* left by work; the next query or wait takes it */
@@ -388,6 +389,16 @@ void stream_wait(const struct CUstream_st *stream, uint64_t ticket);
 void context_wait(const struct CUctx_st *context);
 int stream_take_error(struct CUstream_st *stream);
 struct CUstream_st *stream_first(void);
+
+/* ---- channels.c */
+
+void channels_load(void);
+/* What the operation, which is to be the stream's last, has to wait for. */
+void channel_need(struct operation *op, const struct CUstream_st *stream);
+/* The stream may go on. */
+bool channel_is_free(const struct CUstream_st *stream);
+/* Its first work could not, since it waits for others; or could. */
+void channel_note(struct CUstream_st *stream, bool stuck);
 
 /* ---- streams.c */
 

@@ -197,6 +197,47 @@ static void channel(void)
     keeps_back(true, word, first);
 }
 
+static struct CUstream_st *new_nonblocking(void)
+{
+    struct CUstream_st *stream = NULL;
+
+    WANT(cu.cuStreamCreate(&stream, CUDA_STREAM_NON_BLOCKING), CUDA_OK);
+    return stream;
+}
+
+static void wait_in(struct CUstream_st **streams, int nstreams, cuda_address word, unsigned n)
+{
+    for (int i = 0; i < nstreams; i++)
+        WANT(cu.cuStreamWaitValue32_v2(streams[i], word, n, CUDA_WAIT_GEQ), CUDA_OK);
+}
+
+static void channels(void)
+{
+    enum { CHANNELS = 2 };
+    struct CUstream_st *streams[CHANNELS], *other;
+    cuda_address a;
+    unsigned *word = NULL;
+
+    start_driver(0);
+    a = allocate(100);
+    WANT(cu.cuMemHostAlloc((void **)&word, sizeof *word, 0), CUDA_OK);
+    for (int i = 0; i < CHANNELS; i++)
+        streams[i] = new_nonblocking();
+    other = new_nonblocking();
+    *word = 0;
+    wait_in(streams, CHANNELS - 1, (cuda_address)(uintptr_t)word, 1);
+    WANT(cu.cuMemsetD8Async(a, 1, 100, other), CUDA_OK);
+    WANT(cu.cuStreamQuery(other), CUDA_OK);
+    wait_in(streams + CHANNELS - 1, 1, (cuda_address)(uintptr_t)word, 1);
+    WANT(cu.cuMemsetD8Async(a, 2, 100, other), CUDA_OK);
+    WANT(cu.cuStreamQuery(other), CUDA_NOT_READY);
+    WANT(cu.cuStreamQuery(CUDA_LEGACY_STREAM), CUDA_OK);
+    __atomic_store_n(word, 1, __ATOMIC_RELEASE);
+    WANT(cu.cuStreamSynchronize(other), CUDA_OK);
+    for (int i = 0; i < CHANNELS; i++)
+        WANT(cu.cuStreamSynchronize(streams[i]), CUDA_OK);
+}
+
 int main(void)
 {
     static const struct check_case cases[] = {
@@ -210,6 +251,12 @@ int main(void)
         {.what = "work behind another stream's in one channel",
          .body = channel,
          .environment = {"GPUBIND_SIM_KERNELS=1", "GPUBIND_SIM_CHANNEL=1"}},
+        {.what = "work where streams wait in all channels of MPS",
+         .body = channels,
+         .environment = {"GPUBIND_SIM_MPS=1"}},
+        {.what = "the same without MPS, as many",
+         .body = channels,
+         .environment = {"CUDA_DEVICE_MAX_CONNECTIONS=2"}},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)

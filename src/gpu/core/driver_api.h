@@ -57,6 +57,7 @@ enum cuda_constant {
     CUDA_COPY_IN_STREAM_ORDER = 1,           /* srcAccessOrder */
     CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES = 98, /* CUDA_WAIT_FLUSH is possible */
     CUDA_ATTRIBUTE_WORDS_OF_64 = 122,        /* CUDA_OPERATION_WAIT_64 is possible */
+    CUDA_ATTRIBUTE_MPS = 133,                /* contexts are shared by MPS */
     CUDA_OPERATION_WAIT = 1,                 /* of cuda_memory_operation, */
     CUDA_OPERATION_WRITE = 2,
     CUDA_OPERATION_WAIT_64 = 4, /* of words of 64 bits */
