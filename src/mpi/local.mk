@@ -115,7 +115,7 @@ libgpubind_sources = \
 	src/mpi/shm/segment.c src/mpi/shm/segment.h \
 	src/mpi/shm/shm_file.c src/mpi/shm/shm_file.h \
 	src/mpi/stream/blocking.c src/mpi/stream/blocking.h \
-	src/mpi/stream/stream_copies.c \
+	src/mpi/stream/stream_channels.c src/mpi/stream/stream_copies.c \
 	src/mpi/stream/stream_flag.c src/mpi/stream/stream_flag.h \
 	src/mpi/stream/stream_laters.c src/mpi/stream/stream_open.c src/mpi/stream/stream_put.c \
 	src/mpi/stream/stream_progress.c \

@@ -1,6 +1,7 @@
-/* Work in the legacy stream goes on while messages of all kinds wait for the other rank, which lets them go only then:
- * the GPU may read the work of several streams from one channel. For two ranks. */
+/* Work in the legacy stream, and in one without messages, goes on while messages of all kinds wait for the other rank,
+ * which lets them go only then: the GPU may read the work of several streams from one channel. For two ranks. */
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -8,23 +9,25 @@
 #include "tests/mpi/on_stream.h"
 #include "tests/mpi/tests.h"
 
-enum { ROUNDS = 3, MESSAGES = 3, LARGE = 2 << 20, SECONDS = 10, BESIDE = 30 };
+enum { ROUNDS = 3, MOST = 3, LARGE = 2 << 20, SECONDS = 10, BESIDE = 30 };
 
 enum way { IN_STREAMS, REQUESTS, PERSISTENT_IN_STREAMS, PERSISTENT, GRAPHS, WAYS };
 
 static const char *const names[] = {"in streams", "requests", "persistent in streams", "persistent",
                                     "in graphs"};
-static struct CUstream_st *streams[MESSAGES];
-static struct CUgraphExec_st *graphs[MESSAGES];
-static gpubind_request requests[MESSAGES];
-static struct buffer buffers[MESSAGES], scratch;
-static int other, nbytes;
+static struct CUstream_st *streams[MOST];
+static struct CUgraphExec_st *graphs[MOST];
+static gpubind_request requests[MOST];
+static struct buffer buffers[MOST], scratch;
+static int other, nbytes, nmessages = MOST; /* in a stream each */
+static struct CUstream_st *without;
 static bool receives; /* this rank */
 
 static void make(void)
 {
     need_buffer(&scratch, MEMORY_DEVICE, 1000);
-    for (int i = 0; i < MESSAGES; i++) {
+    is_int(cuda.cuStreamCreate(&without, CUDA_STREAM_NON_BLOCKING), CUDA_OK, "cuStreamCreate");
+    for (int i = 0; i < nmessages; i++) {
         need_buffer(&buffers[i], MEMORY_DEVICE, LARGE);
         is_int(cuda.cuStreamCreate(&streams[i], CUDA_STREAM_NON_BLOCKING), CUDA_OK,
                "cuStreamCreate");
@@ -33,10 +36,11 @@ static void make(void)
 
 static void clean_up(void)
 {
-    for (int i = 0; i < MESSAGES; i++) {
+    for (int i = 0; i < nmessages; i++) {
         cuda.cuStreamDestroy_v2(streams[i]);
         buffer_clear(&buffers[i]);
     }
+    cuda.cuStreamDestroy_v2(without);
     buffer_clear(&scratch);
 }
 
@@ -98,35 +102,38 @@ static void clean(enum way way, int i)
         succeeds(gpubind_request_free(&requests[i]), "request_free %d", i);
 }
 
-static void legacy_goes_on(void)
+static void goes_on(struct CUstream_st *stream, const char *which)
 {
     const time_t until = time(NULL) + SECONDS;
 
-    is_int(cuda.cuMemsetD8Async(address_of(&scratch), 7, scratch.nbytes, NULL), CUDA_OK, "memset");
-    while (cuda.cuStreamQuery(NULL) == CUDA_NOT_READY && time(NULL) < until)
+    is_int(cuda.cuMemsetD8Async(address_of(&scratch), 7, scratch.nbytes, stream), CUDA_OK,
+           "memset");
+    while (cuda.cuStreamQuery(stream) == CUDA_NOT_READY && time(NULL) < until)
         usleep(100);
-    is_int(cuda.cuStreamQuery(NULL), CUDA_OK, "the legacy stream");
+    is_int(cuda.cuStreamQuery(stream), CUDA_OK, which);
 }
 
 /* Both ranks know each other's messages before the ones that are late. */
 static void round_of(enum way way, bool late, uint64_t seed)
 {
-    for (int i = 0; i < MESSAGES; i++)
+    for (int i = 0; i < nmessages; i++)
         if (receives)
             buffer_reset(&buffers[i]);
         else
             buffer_fill(&buffers[i], 0, (size_t)nbytes, seed + (uint64_t)i);
     job_barrier();
     if (!late || job.rank == 0)
-        for (int i = 0; i < MESSAGES; i++)
+        for (int i = 0; i < nmessages; i++)
             begin(way, i);
-    if (late && job.rank == 0)
-        legacy_goes_on();
+    if (late && job.rank == 0) {
+        goes_on(without, "a stream without messages");
+        goes_on(NULL, "the legacy stream");
+    }
     job_barrier();
     if (late && job.rank == 1)
-        for (int i = 0; i < MESSAGES; i++)
+        for (int i = 0; i < nmessages; i++)
             begin(way, i);
-    for (int i = 0; i < MESSAGES; i++) {
+    for (int i = 0; i < nmessages; i++) {
         end(way, i);
         expect(!receives || buffer_holds(&buffers[i], 0, (size_t)nbytes, seed + (uint64_t)i, NULL),
                "message %d: other bytes came", i);
@@ -136,13 +143,13 @@ static void round_of(enum way way, bool late, uint64_t seed)
 static void waiting(enum way way, bool rank_0_receives)
 {
     receives = rank_0_receives == (job.rank == 0);
-    job_test("%d messages of %d bytes, %s, that rank 0 %s", MESSAGES, nbytes, names[way],
+    job_test("%d messages of %d bytes, %s, that rank 0 %s", nmessages, nbytes, names[way],
              rank_0_receives ? "receives" : "sends");
-    for (int i = 0; i < MESSAGES; i++)
+    for (int i = 0; i < nmessages; i++)
         prepare(way, i);
     for (int round = 0; round < ROUNDS; round++)
         round_of(way, round > 0, 10 * (uint64_t)round + 1);
-    for (int i = 0; i < MESSAGES; i++)
+    for (int i = 0; i < nmessages; i++)
         clean(way, i);
     job_result();
 }
@@ -199,9 +206,31 @@ void test_on_stream_legacy_threads(void)
     clean_up();
 }
 
+/* Long enough for the library to say that other streams may be kept back. */
+void test_on_stream_channels(void)
+{
+    nbytes = 1000;
+    other = job.rank ^ 1;
+    receives = job.rank == 0;
+    make();
+    job_test("messages that %d streams wait for, for long", MOST);
+    if (!receives)
+        sleep(4);
+    for (int i = 0; i < MOST; i++)
+        on_stream(i, streams[i]);
+    for (int i = 0; i < MOST; i++)
+        stream_ends(streams[i]);
+    job_result();
+    clean_up();
+}
+
+/* `ranks on_stream_legacy [STREAMS]` */
 void test_on_stream_legacy(void)
 {
     static const int sizes[] = {1000, LARGE};
+
+    if (nargs > 0)
+        nmessages = atoi(arguments[0]);
 
     other = job.rank ^ 1;
     make();

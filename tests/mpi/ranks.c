@@ -45,6 +45,7 @@ static const struct {
     {"on_stream_branches", test_on_stream_branches, 2, 1, MPI_THREAD_SINGLE},
     {"on_stream_direct", test_on_stream_direct, 2, 1, MPI_THREAD_SINGLE},
     {"on_stream_frees", test_on_stream_frees, 2, 1, MPI_THREAD_SINGLE},
+    {"on_stream_channels", test_on_stream_channels, 2, 2, MPI_THREAD_SINGLE},
     {"on_stream_legacy", test_on_stream_legacy, 2, 2, MPI_THREAD_SINGLE},
     {"on_stream_legacy_threads", test_on_stream_legacy_threads, 2, 2, MPI_THREAD_FUNNELED},
     {"on_stream_many", test_on_stream_many, 2, 2, MPI_THREAD_SINGLE},

@@ -41,6 +41,7 @@ void test_on_stream_graph_in_way(void);
 void test_on_stream_graph_late(void);
 void test_on_stream_graph_window(void);
 void test_on_stream_in_way(void);
+void test_on_stream_channels(void);
 void test_on_stream_legacy(void);
 void test_on_stream_legacy_threads(void);
 void test_on_stream_many(void);

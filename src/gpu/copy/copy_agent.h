@@ -13,8 +13,10 @@
  * multiprocessor, and it delays a call that waits for the whole context by no more than that.
  *
  * The driver may put work of different streams into one channel, which the GPU reads in order; it does so with the
- * legacy stream, whose work then waits for the doorbell, too. Therefore the instance runs without a command where that
- * stream has work and the doorbell was not rung for AGENT_HELD, and at once where a kernel is to wait in that stream.
+ * legacy stream, whose work then waits for the doorbell, too, and with all streams where each channel (gpu->channels)
+ * has something that waits. Therefore the instance runs without a command where that stream, or another of the library,
+ * has work and the doorbell was not rung for AGENT_HELD; at once where a kernel is to wait in the legacy stream, and
+ * where no channel would be left.
  *
  * As long as streams wait, the agent does all copies of the library in that context, which keeps
  * them in order. Callers hold the library's lock. */
@@ -29,7 +31,8 @@
 
 /* Before a stream of the GPU's context is made to wait (1), and when it goes on (-1). */
 void agent_count_waiting(struct gpu *gpu, int more);
-/* The same, for a kernel that is to wait in the legacy stream; after it. */
+/* After it: the instance is not to wait for the doorbell, since a kernel is to wait in the legacy stream, or the wait
+ * occupies one channel too many. */
 void agent_run_at_once(const struct gpu *gpu);
 /* Before agent_count_waiting: true: it will launch an instance. The thread that makes steps of progress is to be awake
  * then, since the driver may let that launch wait for what another thread waits for, behind the doorbell: */

@@ -272,7 +272,7 @@ static void look_after(struct gpu *gpu, struct agent *agent)
         retire_instance(agent);
     if (agent->held != 0 && now - agent->held > AGENT_HELD) {
         note_held(agent);
-        if (!gpu_is_idle(gpu)) /* the legacy stream's work may be behind the instance */
+        if (!gpu_is_idle(gpu) || !gpu_copies_are_idle(gpu)) /* they may be behind the instance */
             agent_begin_instance(agent);
     }
     if ((agent->since != 0 || agent->held != 0) && gpu_is_lost(gpu))

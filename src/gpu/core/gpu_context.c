@@ -80,6 +80,17 @@ bool gpu_is_idle(const struct gpu *gpu)
     return work == GPU_NO_WORK;
 }
 
+bool gpu_copies_are_idle(const struct gpu *gpu)
+{
+    const bool entered = gpu_enter(gpu);
+    bool idle = true;
+
+    for (int i = 0; i < GPU_STREAMS && idle; i++)
+        idle = i == GPU_AGENT || gpu_driver()->cuStreamQuery(gpu->streams[i]) != GPU_NOT_READY;
+    gpu_leave(entered);
+    return idle;
+}
+
 bool gpu_is_lost(const struct gpu *gpu)
 {
     const bool entered = gpu_enter(gpu);
@@ -162,6 +173,18 @@ static int attribute_of(int ordinal, int attribute)
     return gpu_driver()->cuDeviceGetAttribute(&value, attribute, ordinal) == GPU_OK ? value : 0;
 }
 
+/* NVIDIA, CUDA Programming Guide, CUDA_DEVICE_MAX_CONNECTIONS; with MPS, whose clients share them, an H200 with driver
+ * 580 has 2 for each. */
+static int channels_of(const struct gpu *gpu)
+{
+    const char *set = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    const int n = set ? atoi(set) : 0;
+
+    if (n >= 1 && n <= 32)
+        return n;
+    return gpu->mps ? 2 : 8;
+}
+
 /* Made of its UUID, which other processes see, too. */
 static uint64_t device_of(int ordinal)
 {
@@ -189,6 +212,8 @@ static struct gpu *gpu_make(gpu_context context, int ordinal, bool retained,
     if (gpu_driver()->cuCtxGetId && gpu_driver()->cuCtxGetId(context, &gpu->id) != GPU_OK)
         gpu->id = 0;
     gpu->multiprocessors = attribute_of(ordinal, GPU_ATTRIBUTE_MULTIPROCESSORS);
+    gpu->mps = attribute_of(ordinal, CUDA_ATTRIBUTE_MPS);
+    gpu->channels = channels_of(gpu);
     gpu->flushes = attribute_of(ordinal, CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES);
     gpu->device = device_of(ordinal);
     gpu->has_wait64 = attribute_of(ordinal, CUDA_ATTRIBUTE_WORDS_OF_64);

@@ -28,6 +28,9 @@ struct gpu {
     gpu_context context;
     int ordinal;
     int multiprocessors;   /* 0: the driver does not say */
+    bool mps;              /* processes' kernels run beside each other */
+    int channels;          /* of the context: where so many streams wait, no other goes on */
+    unsigned users;        /* as gpu_users.h has counted them; 0: not yet */
     uint64_t device;       /* a number of the GPU, or its MIG instance, on this machine; never 0 */
     bool flushes;          /* its streams can wait for a flag with GPU_WAIT_FLUSH, */
     bool has_wait64;       /* and for flags of 64 bits */
@@ -92,6 +95,8 @@ bool gpu_is_capturing(const struct gpu *gpu);
 bool gpu_is_idle(const struct gpu *gpu);
 /* The same of all contexts. */
 bool gpus_are_idle(void);
+/* The library's streams have no work but the copy agent's. */
+bool gpu_copies_are_idle(const struct gpu *gpu);
 /* true: the copy agents are idle, and none of their kernels waits for more commands, as one does
  * while a stream of the application waits. wait: waits until that is so. */
 bool gpu_agents_quiesce(bool wait);

@@ -28,5 +28,7 @@ unsigned waiting_blocks_of_graph(const struct gpu *gpu)
 
 unsigned waiting_blocks_of_agent(const struct gpu *gpu)
 {
-    return eighths(gpu, 1);
+    const unsigned share = eighths(gpu, 1) / (gpu->users > 0 ? gpu->users : 1);
+
+    return share > 0 ? share : 1;
 }

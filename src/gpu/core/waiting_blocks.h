@@ -15,7 +15,7 @@ unsigned waiting_blocks_of_all(const struct gpu *gpu);
 unsigned waiting_blocks_of_some(const struct gpu *gpu);
 /* Of an exchange in a graph, which nobody counts once it knows its messages. */
 unsigned waiting_blocks_of_graph(const struct gpu *gpu);
-/* Of the copy agent, whose blocks do not wait for ranks, but have a multiprocessor each. */
+/* Of this rank's copy agent, whose blocks do not wait for ranks, but have a multiprocessor each. */
 unsigned waiting_blocks_of_agent(const struct gpu *gpu);
 
 #endif

@@ -19,6 +19,7 @@ enum warning {
     WARN_SHM,
     WARN_VARIABLE,
     WARN_CAPTURED,
+    WARN_CHANNELS,
     WARNINGS
 };
 

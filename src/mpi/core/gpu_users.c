@@ -12,7 +12,7 @@ static const struct segment *segment(void)
     return domain && domain->segment.base ? &domain->segment : NULL;
 }
 
-void gpu_users_add(const struct gpu *gpu)
+static void add(const struct gpu *gpu)
 {
     const struct segment *shared = segment();
     struct rank_ctrl *me = shared ? segment_rank_ctrl(shared, shared->me) : NULL;
@@ -41,12 +41,26 @@ static bool uses(const struct rank_ctrl *rank, uint64_t device)
     return false;
 }
 
-unsigned gpu_users(const struct gpu *gpu)
+unsigned gpu_users(struct gpu *gpu)
 {
     const struct segment *shared = segment();
     unsigned n = 1;
 
     for (int rank = 0; shared && rank < shared->n; rank++)
         n += rank != shared->me && uses(segment_rank_ctrl(shared, rank), gpu->device);
+    gpu->users = n;
     return n;
+}
+
+void gpu_users_add(struct gpu *gpu)
+{
+    add(gpu);
+    gpu_users(gpu);
+}
+
+unsigned gpu_users_part(const struct gpu *gpu, unsigned n)
+{
+    const unsigned part = n / (gpu->users > 0 ? gpu->users : 1);
+
+    return part > 0 ? part : 1;
 }

@@ -259,7 +259,7 @@ static void is_unused(void *launch)
 
 /* Launches of several graphs, or branches of one, may wait at once. While gates are closed, each graph leaves as much to
  * others as it takes, and all of them the copy agent's multiprocessors. */
-static unsigned blocks_in_graph(const struct gpu *gpu, gpu_stream stream)
+static unsigned blocks_in_graph(struct gpu *gpu, gpu_stream stream)
 {
     const unsigned most = exchange_blocks_in_graph(gpu);
     const unsigned half = exchange_blocks_left(gpu, stream, waiting_blocks_of_all(gpu)) / 2;

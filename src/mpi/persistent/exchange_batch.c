@@ -107,34 +107,26 @@ static unsigned blocks_of(const struct gpu *gpu, const struct batch *batch)
     return exchange_blocks(gpu, parts, (unsigned)batch->nreceives);
 }
 
-/* A rank's part, where several use the GPU. */
-static unsigned part_of(const struct gpu *gpu, unsigned blocks)
-{
-    const unsigned part = blocks / gpu_users(gpu);
-
-    return part > 0 ? part : 1;
-}
-
-unsigned exchange_blocks_left(const struct gpu *gpu, gpu_stream stream, unsigned wanted)
+unsigned exchange_blocks_left(struct gpu *gpu, gpu_stream stream, unsigned wanted)
 {
     const void *key = stream_key(stream);
     unsigned all, others;
 
     gpu_users_add(gpu);
-    all = part_of(gpu, waiting_blocks_of_all(gpu));
+    all = gpu_users_part(gpu, waiting_blocks_of_all(gpu));
     others = stream_queues_blocks(gpu, key) + gpu->exchange_blocks;
     others += free_guards_blocks(gpu, key, all > others + wanted ? all - others - wanted : 0);
     return all > others + wanted ? wanted : all > others ? all - others : 0;
 }
 
-unsigned exchange_blocks_in_graph(const struct gpu *gpu)
+unsigned exchange_blocks_in_graph(struct gpu *gpu)
 {
     gpu_users_add(gpu);
-    return part_of(gpu, waiting_blocks_of_graph(gpu));
+    return gpu_users_part(gpu, waiting_blocks_of_graph(gpu));
 }
 
 /* Waits in a stream of the application with what is left of the GPU; one in any case. */
-static unsigned take_blocks(const struct gpu *gpu, gpu_stream stream, bool capturing,
+static unsigned take_blocks(struct gpu *gpu, gpu_stream stream, bool capturing,
                             const struct batch *batch)
 {
     const unsigned wanted = blocks_of(gpu, batch);

@@ -36,9 +36,9 @@ int exchange_batch_queue(struct gpu *gpu, gpu_stream handle, struct channel *cha
 int exchange_batch_queue_unlocked(struct gpu *gpu, gpu_stream handle, bool capturing,
                                   struct channel *channels, struct gpubind_error *err);
 /* So many of the wanted blocks may wait in that stream now, beside those that do (waiting_blocks.h). */
-unsigned exchange_blocks_left(const struct gpu *gpu, gpu_stream stream, unsigned wanted);
+unsigned exchange_blocks_left(struct gpu *gpu, gpu_stream stream, unsigned wanted);
 /* Of one in a graph, at most. */
-unsigned exchange_blocks_in_graph(const struct gpu *gpu);
+unsigned exchange_blocks_in_graph(struct gpu *gpu);
 /* Frees the memory that batches are built in. */
 void exchange_batch_stop(void);
 

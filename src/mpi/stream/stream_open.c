@@ -95,9 +95,10 @@ void stream_queues_forget(void)
     }
 }
 
-static bool is_alone(const struct stream_queue *stream)
+/* Beside those of other ranks on that GPU. */
+static bool may_spin(const struct stream_queue *stream)
 {
-    return !stream->green && gpu_users(stream->gpu) == 1;
+    return !stream->green && (gpu_users(stream->gpu) == 1 || stream->gpu->mps);
 }
 
 /* Without it, launches have one block. Slots are of use where kernels wait, and are allocated while no stream does. */
@@ -109,7 +110,7 @@ static void make_space(struct stream_queue *stream)
     if (stream->gpu && kernels_are_allowed() &&
         gpu_flags_take(stream->gpu, n, &stream->flags, &unheard) == 0) {
         stream->space.at = stream->flags.at;
-        if (kernel_of(stream->gpu, GPU_SIGNAL_KERNEL) && is_alone(stream) && !gpu_is_guarded())
+        if (kernel_of(stream->gpu, GPU_SIGNAL_KERNEL) && may_spin(stream) && !gpu_is_guarded())
             gpu_slots_prepare(stream->gpu);
     }
 }
@@ -202,7 +203,7 @@ static int check_driver(struct gpubind_error *err)
  * context are left to the application. */
 static void choose_waits(struct stream_queue *stream)
 {
-    const bool spins = stream->space.at && is_alone(stream);
+    const bool spins = stream->space.at && may_spin(stream);
 
     if (spins != stream->spins)
         trace(TRACE_STREAM, "stream %p: %s", (void *)stream->handle,

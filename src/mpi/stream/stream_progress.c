@@ -60,7 +60,7 @@ static void guard(struct stream_queue *stream, int more)
         progress_thread_wake();
     if (stream->gpu)
         agent_count_waiting(stream->gpu, more);
-    if (stream->gpu && more > 0 && stream->spins && stream->key == GPU_LEGACY_STREAM)
+    if (stream->gpu && more > 0 && stream_leaves_no_channel(stream))
         agent_run_at_once(stream->gpu);
     if (more < 0 && agents_need_looks())
         progress_thread_wake();
@@ -406,6 +406,7 @@ const struct module stream_module = {
     .progress = progress,
     .progress_end = progress_end,
     .has_work = has_work,
+    .look_around = stream_channels_look,
     .can_wait = can_wait,
     .events = count_events,
     .give_up = give_up,

@@ -109,6 +109,13 @@ struct stream_queue {
 extern struct stream_queue *stream_queues;
 void stream_queue_free(struct stream_queue *stream);
 
+/* ---- stream_channels.c */
+
+/* Where the stream waits: the copy agent must not wait for its doorbell, since that would keep back other streams. */
+bool stream_leaves_no_channel(const struct stream_queue *stream);
+/* Says that streams may keep back all others, where they have waited for long. */
+void stream_channels_look(void);
+
 /* What is put into a stream. */
 struct stream_op {
     enum { STREAM_FLAG, STREAM_COPIES, STREAM_SIGNAL } kind;
