@@ -103,6 +103,15 @@ is '--ids index is refused' "$status" 125
 job "$gpus" -v true
 is 'a GPU each: no server' "$status $(grep -c 'no GPU is shared' "$tmp/err")" '0 1'
 gone 'all have ended'
+n=$((2 * gpus > 4 ? 2 * gpus : 4))
+if [ -x "$top_builddir/tests/mpi/ranks" ]; then
+    job $n "$top_builddir/tests/mpi/ranks" on_stream_shared
+    is "$n ranks: messages on streams of GPUs that they share" "$status $(grep -c '^not ok' "$tmp/out")" '0 0'
+    [ "$status" = 0 ] || diag "$(tail -n 5 "$tmp/out" "$tmp/err")"
+    gone '... and the server ends'
+else
+    skip 'messages on streams of GPUs that ranks share' 'no tests/mpi/ranks'
+fi
 before=$(date +%s%N)
 run mpi $((2 * gpus)) gpubind true
 between=$(date +%s%N)

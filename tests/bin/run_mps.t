@@ -21,6 +21,17 @@ is 'nothing is said' "$(cat "$tmp/err")" ''
 gone 'it ends, and its folders go'
 is 'it was told to quit' "$(recorded 'command quit') $(recorded ended)" '1 1'
 
+# shellcheck disable=SC2016 # the ranks expand it
+connections='echo "seen $GPUBIND_LOCAL_RANK ${CUDA_DEVICE_MAX_CONNECTIONS--}"'
+job 4 sh -c "$connections"
+is 'they have as many connections as without MPS' "$(column 3)" '8 8 8 8'
+CUDA_DEVICE_MAX_CONNECTIONS=5
+export CUDA_DEVICE_MAX_CONNECTIONS
+job 4 sh -c "$connections"
+unset CUDA_DEVICE_MAX_CONNECTIONS
+is '... or what the user sets' "$(column 3)" '5 5 5 5'
+gone 'these end'
+
 job 3 sh -c "$mps_seen"
 is 'a rank that is alone on its GPU has all of it, and is a client too' \
     "$(column 4) $(column 5 | tr ' ' '\n' | sort -u | wc -l)" '50 50 - 1'

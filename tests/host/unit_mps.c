@@ -62,8 +62,8 @@ static void counts_sharers(void)
     clear(&node, &plan);
 }
 
-/* The percentage that local rank 0 of n ranks on four GPUs is told; 0: none. */
-static int percentage(int nranks)
+/* The number that local rank 0 of n ranks on four GPUs is told in a variable, unless it is set; 0: none. */
+static int told(const char *name, int nranks)
 {
     struct env_list env = {0};
     struct node node;
@@ -74,11 +74,21 @@ static int percentage(int nranks)
     if (mps_render_env(&plan, &plan.ranks[0], "/pipe", "", &env) < 0)
         give_up("out of memory");
     for (int i = 0; i < env.n; i++)
-        if (strcmp(env.item[i].name, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE") == 0)
+        if (strcmp(env.item[i].name, name) == 0)
             value = env.item[i].how == ENV_DEFAULT ? atoi(env.item[i].value) : -1;
     env_list_clear(&env);
     clear(&node, &plan);
     return value;
+}
+
+static int percentage(int nranks)
+{
+    return told("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", nranks);
+}
+
+static int connections(int nranks)
+{
+    return told("CUDA_DEVICE_MAX_CONNECTIONS", nranks);
 }
 
 static void renders_shares(void)
@@ -87,6 +97,9 @@ static void renders_shares(void)
     tap_ok(percentage(8) == 50, "two: half");
     tap_ok(percentage(12) == 33, "three: rounded down");
     tap_ok(percentage(640) == 1, "very many: at least one");
+    tap_ok(connections(1) == 8 && connections(8) == 8, "up to eight clients: eight connections");
+    tap_ok(connections(16) == 4 && connections(21) == 3, "of more each has a part of 64");
+    tap_ok(connections(32) == 0, "as few as by default: not set");
 }
 
 /* What mps_check_gpus says of eight ranks on four GPUs of which the first is changed;

@@ -126,11 +126,28 @@ static void add(struct env_list *list, enum env_how how, const char *name, const
     list->item[list->n++] = (struct env_item){how, name, strdup(value)};
 }
 
+/* A server's clients share its channels (NVIDIA, Multi-Process Service, CUDA_DEVICE_MAX_CONNECTIONS), of which an H200
+ * with driver 580 has 120, and gives each client 2 in place of the 8 that a process has without MPS. The server may be
+ * that of several GPUs, and other processes of the job may be clients, too. */
+#define CHANNELS 64 /* that ranks share */
+#define CHANNELS_MOST 8
+
+/* Of a rank; 0: as many as the server gives it. */
+static int channels(const struct plan *plan)
+{
+    int clients = 0, part;
+
+    for (int r = 0; r < plan->nranks; r++)
+        clients += plan->ranks[r].ngpus > 0;
+    part = CHANNELS / (clients > 0 ? clients : 1);
+    return part > CHANNELS_MOST ? CHANNELS_MOST : part > 2 ? part : 0;
+}
+
 int mps_render_env(const struct plan *plan, const struct plan_rank *rank, const char *pipe,
                    const char *log, struct env_list *list)
 {
     int first = list->n, sharers = mps_sharers(plan, rank);
-    char percentage[16];
+    char percentage[16], connections[16];
 
     if (!sharers)
         return 0;
@@ -141,6 +158,9 @@ int mps_render_env(const struct plan *plan, const struct plan_rank *rank, const 
         snprintf(percentage, sizeof percentage, "%d", sharers < 100 ? 100 / sharers : 1);
         add(list, ENV_DEFAULT, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", percentage);
     }
+    snprintf(connections, sizeof connections, "%d", channels(plan));
+    if (channels(plan) > 0)
+        add(list, ENV_DEFAULT, "CUDA_DEVICE_MAX_CONNECTIONS", connections);
     for (int i = first; i < list->n; i++)
         if (!list->item[i].value)
             return -1;

@@ -36,7 +36,7 @@ struct env_item {
     char *value;      /* owned; NULL for ENV_UNSET */
 };
 
-#define ENV_MAX 28
+#define ENV_MAX 29
 struct env_list {
     int n;
     struct env_item item[ENV_MAX];
