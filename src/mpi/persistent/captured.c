@@ -86,7 +86,7 @@ static int flush(struct pending *pending, const struct gpu_capture *capture,
     int status;
 
     QUEUE_REMOVE(&pendings, pending, next);
-    status = captured_launch_put(&pending->messages, pending->stream, capture->graph, err);
+    status = captured_launch_put(&pending->messages, pending->stream, capture, err);
     captured_release(&pending->messages);
     free(pending);
     return status == 0 ? MPI_SUCCESS : MPI_ERR_OTHER;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "core/base/list.h"
-#include "gpu/core/gpu_capture.h"
+#include "gpu/core/gpu_stream.h"
 #include "gpu/core/waiting_blocks.h"
 #include "gpu/exchange/exchange_deferred.h"
 #include "mpi/base/log.h"
@@ -20,9 +20,12 @@ struct captured_launch {
     struct captured_launch *next;
     struct exchange_deferred exchange;
     struct captured_messages messages;
-    bool settled; /* its gate is open, or broken for good */
-    bool over;    /* the library has ended, and nothing is launched any more */
-    bool left;    /* by the other side: broken, if it is not unused soon */
+    const void *key;            /* of the stream, */
+    unsigned long long capture; /* and of the capture, or of this launch alone */
+    bool counted;               /* its blocks may wait for the other side's capture */
+    bool settled;               /* its gate is open, or broken for good */
+    bool over;                  /* the library has ended, and nothing is launched any more */
+    bool left;                  /* by the other side: broken, if it is not unused soon */
     double left_at;
     struct gpubind_error why;
     _Atomic bool unused; /* the graphs are gone: set by a thread of the driver's */
@@ -74,18 +77,33 @@ void captured_release(struct captured_messages *messages)
 
 /* ---- launches, once their messages are known */
 
-static void guard(const struct captured_launch *launch, int more)
+/* Launches of a stream's capture are done one after the other (unless the application has changed what they depend on):
+ * as many blocks wait at a time as the largest has. */
+static unsigned counted_blocks(const struct gpu *gpu, const void *key, unsigned long long capture)
+{
+    unsigned most = 0;
+
+    for (const struct captured_launch *at = launches.first; at; at = at->next)
+        if (at->counted && at->exchange.gpu == gpu && at->key == key && at->capture == capture &&
+            at->exchange.blocks > most)
+            most = at->exchange.blocks;
+    return most;
+}
+
+static void count(struct captured_launch *launch, bool counted)
 {
     struct gpu *gpu = launch->exchange.gpu;
+    const unsigned before = counted_blocks(gpu, launch->key, launch->capture);
 
-    gpu->exchange_blocks += more < 0 ? -launch->exchange.blocks : launch->exchange.blocks;
-    gpu_guard(more);
+    launch->counted = counted;
+    gpu->exchange_blocks += counted_blocks(gpu, launch->key, launch->capture) - before;
+    gpu_guard(counted ? 1 : -1);
 }
 
 static void settle(struct captured_launch *launch)
 {
     launch->settled = true;
-    guard(launch, -1);
+    count(launch, false);
 }
 
 static bool add_send(struct captured_launch *launch, int i)
@@ -200,9 +218,9 @@ static void look_at(struct captured_launch *launch)
 
 static void free_launch(struct captured_launch *launch)
 {
-    QUEUE_REMOVE(&launches, launch, next);
     if (!launch->settled)
-        guard(launch, -1);
+        count(launch, false);
+    QUEUE_REMOVE(&launches, launch, next);
     captured_release(&launch->messages);
     exchange_deferred_free(&launch->exchange);
     any_left -= launch->left;
@@ -257,18 +275,21 @@ static void is_unused(void *launch)
     any_unused++;
 }
 
-/* Launches of several graphs, or branches of one, may wait at once. While gates are closed, each graph leaves as much to
+/* Launches of several graphs, or branches of one, may wait at once. While gates are closed, each leaves as much to
  * others as it takes, and all of them the copy agent's multiprocessors. */
-static unsigned blocks_in_graph(struct gpu *gpu, gpu_stream stream)
+static unsigned blocks_in_graph(struct gpu *gpu, gpu_stream stream, unsigned long long capture)
 {
     const unsigned most = exchange_blocks_in_graph(gpu);
-    const unsigned half = exchange_blocks_left(gpu, stream, waiting_blocks_of_all(gpu)) / 2;
+    const unsigned own = counted_blocks(gpu, stream_key(stream), capture);
+    const unsigned left = exchange_blocks_left(gpu, stream, waiting_blocks_of_all(gpu));
+    const unsigned half = (left + own) / 2;
 
     return half < 1 ? 1 : half < most ? half : most;
 }
 
 static struct captured_launch *make_launch(const struct captured_messages *messages,
-                                           gpu_stream stream, struct gpubind_error *err)
+                                           gpu_stream stream, unsigned long long capture,
+                                           struct gpubind_error *err)
 {
     struct captured_launch *launch = calloc(1, sizeof *launch);
     struct gpu *gpu = (messages->nsends ? messages->sends : messages->receives)[0]->memory.gpu;
@@ -279,8 +300,10 @@ static struct captured_launch *make_launch(const struct captured_messages *messa
     if (!launch)
         error_set(err, "out of memory");
     else if (exchange_deferred_make(&launch->exchange, gpu, messages->nsends, nbytes,
-                                    messages->nreceives, blocks_in_graph(gpu, stream), 0,
+                                    messages->nreceives, blocks_in_graph(gpu, stream, capture), 0,
                                     err) == 0) {
+        launch->key = stream_key(stream);
+        launch->capture = capture ? capture : (uintptr_t)launch;
         launch->exchange.traps = true; /* nobody on the host looks after a graph's launches */
         return launch;
     }
@@ -294,14 +317,14 @@ static void take_over(struct captured_launch *launch, struct captured_messages *
     launch->messages = *messages;
     messages->nsends = messages->nreceives = 0;
     QUEUE_PUSH(&launches, launch, next);
-    guard(launch, 1);
+    count(launch, true);
     any_changed = true;
 }
 
-int captured_launch_put(struct captured_messages *messages, gpu_stream stream, gpu_graph graph,
-                        struct gpubind_error *err)
+int captured_launch_put(struct captured_messages *messages, gpu_stream stream,
+                        const struct gpu_capture *capture, struct gpubind_error *err)
 {
-    struct captured_launch *launch = make_launch(messages, stream, err);
+    struct captured_launch *launch = make_launch(messages, stream, capture->id, err);
     int status;
 
     if (!launch)
@@ -317,7 +340,7 @@ int captured_launch_put(struct captured_messages *messages, gpu_stream stream, g
     take_over(launch, messages);
     trace_debug(TRACE_PERSISTENT, "stream %p: %d sends and %d receives are in a graph",
                 (void *)stream, launch->messages.nsends, launch->messages.nreceives);
-    gpu_graph_when_unused(graph, is_unused, launch);
+    gpu_graph_when_unused(capture->graph, is_unused, launch);
     captured_progress();
     return 0;
 }

@@ -3,6 +3,7 @@
 #ifndef GPUBIND_MPI_PERSISTENT_CAPTURED_LAUNCH_H
 #define GPUBIND_MPI_PERSISTENT_CAPTURED_LAUNCH_H
 
+#include "gpu/core/gpu_capture.h"
 #include "gpu/exchange/exchange_kernel.h"
 #include "mpi/persistent/channel.h"
 
@@ -11,10 +12,10 @@ struct captured_messages {
     int nsends, nreceives;
 };
 
-/* Puts the messages into the graph as one exchange, and takes them over. Releases the lock meanwhile. graph: NULL where
- * the driver does not tell. 0, or -1 with a sentence: they are the caller's still. */
-int captured_launch_put(struct captured_messages *messages, gpu_stream stream, gpu_graph graph,
-                        struct gpubind_error *err);
+/* Puts the messages into the graph as one exchange, and takes them over. Releases the lock meanwhile. capture: the
+ * stream's. 0, or -1 with a sentence: they are the caller's still. */
+int captured_launch_put(struct captured_messages *messages, gpu_stream stream,
+                        const struct gpu_capture *capture, struct gpubind_error *err);
 /* Frees their requests. */
 void captured_release(struct captured_messages *messages);
 /* A new one's channel: somebody may wait for its connection. */
