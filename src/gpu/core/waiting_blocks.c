@@ -11,6 +11,13 @@ static unsigned eighths(const struct gpu *gpu, unsigned n)
     return share > 0 ? share : 1;
 }
 
+unsigned waiting_blocks_part(const struct gpu *gpu, unsigned n)
+{
+    const unsigned part = n / (gpu->users > 0 ? gpu->users : 1);
+
+    return part > 0 ? part : 1;
+}
+
 unsigned waiting_blocks_of_all(const struct gpu *gpu)
 {
     return eighths(gpu, 5);
@@ -28,7 +35,5 @@ unsigned waiting_blocks_of_graph(const struct gpu *gpu)
 
 unsigned waiting_blocks_of_agent(const struct gpu *gpu)
 {
-    const unsigned share = eighths(gpu, 1) / (gpu->users > 0 ? gpu->users : 1);
-
-    return share > 0 ? share : 1;
+    return waiting_blocks_part(gpu, eighths(gpu, 1));
 }

@@ -17,5 +17,7 @@ unsigned waiting_blocks_of_some(const struct gpu *gpu);
 unsigned waiting_blocks_of_graph(const struct gpu *gpu);
 /* Of this rank's copy agent, whose blocks do not wait for ranks, but have a multiprocessor each. */
 unsigned waiting_blocks_of_agent(const struct gpu *gpu);
+/* A rank's part of n, as the GPU's users were counted last: at least 1. */
+unsigned waiting_blocks_part(const struct gpu *gpu, unsigned n);
 
 #endif

@@ -57,10 +57,3 @@ void gpu_users_add(struct gpu *gpu)
     add(gpu);
     gpu_users(gpu);
 }
-
-unsigned gpu_users_part(const struct gpu *gpu, unsigned n)
-{
-    const unsigned part = n / (gpu->users > 0 ? gpu->users : 1);
-
-    return part > 0 ? part : 1;
-}

@@ -10,7 +10,5 @@ void gpu_users_add(struct gpu *gpu);
 /* How many of the node there are besides this rank, and this rank; the GPU's `users` from then on. Where ranks share no
  * memory, others are not known. */
 unsigned gpu_users(struct gpu *gpu);
-/* n blocks shared out among them, as they were counted last: at least 1. */
-unsigned gpu_users_part(const struct gpu *gpu, unsigned n);
 
 #endif

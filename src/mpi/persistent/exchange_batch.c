@@ -113,7 +113,7 @@ unsigned exchange_blocks_left(struct gpu *gpu, gpu_stream stream, unsigned wante
     unsigned all, others;
 
     gpu_users_add(gpu);
-    all = gpu_users_part(gpu, waiting_blocks_of_all(gpu));
+    all = waiting_blocks_part(gpu, waiting_blocks_of_all(gpu));
     others = stream_queues_blocks(gpu, key) + gpu->exchange_blocks;
     others += free_guards_blocks(gpu, key, all > others + wanted ? all - others - wanted : 0);
     return all > others + wanted ? wanted : all > others ? all - others : 0;
@@ -122,7 +122,7 @@ unsigned exchange_blocks_left(struct gpu *gpu, gpu_stream stream, unsigned wante
 unsigned exchange_blocks_in_graph(struct gpu *gpu)
 {
     gpu_users_add(gpu);
-    return gpu_users_part(gpu, waiting_blocks_of_graph(gpu));
+    return waiting_blocks_part(gpu, waiting_blocks_of_graph(gpu));
 }
 
 /* Waits in a stream of the application with what is left of the GPU; one in any case. */

@@ -1,7 +1,6 @@
 /* What streams copy by themselves, between flags: by one launch, or by a copy engine between memory operations. */
 #include "gpu/core/deferred_free.h"
 #include "gpu/core/waiting_blocks.h"
-#include "mpi/core/gpu_users.h"
 #include "mpi/stream/stream_queue_internal.h"
 
 const struct signal_flag stream_no_flag = {NULL, 0};
@@ -72,8 +71,8 @@ unsigned stream_queues_blocks(const struct gpu *gpu, const void *but)
 /* Beside those of other streams. */
 static bool have_room(const struct stream_queue *me, unsigned blocks)
 {
-    const unsigned all = gpu_users_part(me->gpu, waiting_blocks_of_all(me->gpu));
-    const unsigned some = gpu_users_part(me->gpu, waiting_blocks_of_some(me->gpu));
+    const unsigned all = waiting_blocks_part(me->gpu, waiting_blocks_of_all(me->gpu));
+    const unsigned some = waiting_blocks_part(me->gpu, waiting_blocks_of_some(me->gpu));
     const unsigned others = blocks + stream_queues_blocks(me->gpu, me->key);
     const unsigned known = others + me->gpu->exchange_blocks;
 
