@@ -52,8 +52,3 @@ bool channel_is_free(const struct CUstream_st *stream)
         occupied += s->context == stream->context && occupies_channel(s);
     return occupied < most;
 }
-
-void channel_note(struct CUstream_st *stream, bool stuck)
-{
-    stream->stuck = stuck;
-}

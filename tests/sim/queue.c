@@ -246,7 +246,7 @@ static bool advance(struct CUstream_st *stream, uint64_t now)
     while (stream->head && channel_is_free(stream) && is_ready(stream->head, now)) {
         enum step step = execute(stream->head);
 
-        channel_note(stream, step == STEP_STUCK);
+        stream->stuck = step == STEP_STUCK;
         moved |= step != STEP_STUCK;
         if (step != STEP_FINISHED)
             break;

@@ -397,8 +397,6 @@ void channels_load(void);
 void channel_need(struct operation *op, const struct CUstream_st *stream);
 /* The stream may go on. */
 bool channel_is_free(const struct CUstream_st *stream);
-/* Its first work could not, since it waits for others; or could. */
-void channel_note(struct CUstream_st *stream, bool stuck);
 
 /* ---- streams.c */
 
