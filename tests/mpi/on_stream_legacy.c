@@ -1,7 +1,9 @@
 /* Work in the legacy stream, and in one without messages, goes on while messages of all kinds wait for the other rank,
  * which lets them go only then: the GPU may read the work of several streams from one channel. For two ranks. */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -206,18 +208,57 @@ void test_on_stream_legacy_threads(void)
     clean_up();
 }
 
-/* Long enough for the library to say that other streams may be kept back. */
+/* ---- what the library says when streams occupy all channels for long */
+
+static int before;  /* the standard error */
+static FILE *heard; /* in its place meanwhile */
+static char said[4096];
+
+static void listen(void)
+{
+    heard = tmpfile();
+    before = dup(STDERR_FILENO);
+    dup2(fileno(heard), STDERR_FILENO);
+}
+
+static bool is_said(const char *words, int seconds)
+{
+    const time_t until = time(NULL) + seconds;
+
+    while (time(NULL) < until && !strstr(said, words)) {
+        const ssize_t n = pread(fileno(heard), said, sizeof said - 1, 0);
+
+        usleep(10000);
+        said[n > 0 ? n : 0] = '\0';
+    }
+    dup2(before, STDERR_FILENO);
+    close(before);
+    fclose(heard);
+    fputs(said, stderr);
+    return strstr(said, words) != NULL;
+}
+
+/* `ranks on_stream_channels [free]`: GPUBIND_WAIT_NOTICE is 1. The messages come when it has been said that they keep
+ * back others; free: there are more channels, and nothing is said. */
 void test_on_stream_channels(void)
 {
+    const bool is_free = nargs > 0 && strcmp(arguments[0], "free") == 0;
+
     nbytes = 1000;
     other = job.rank ^ 1;
     receives = job.rank == 0;
     make();
     job_test("messages that %d streams wait for, for long", MOST);
-    if (!receives)
-        sleep(4);
+    if (receives)
+        listen();
+    else
+        MPI_Recv(NULL, 0, MPI_BYTE, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     for (int i = 0; i < MOST; i++)
         on_stream(i, streams[i]);
+    if (receives) {
+        is_int(is_said("these may keep back all others", is_free ? 3 : 30), !is_free, "it is said");
+        MPI_Send(NULL, 0, MPI_BYTE, other, 0, MPI_COMM_WORLD);
+    }
     for (int i = 0; i < MOST; i++)
         stream_ends(streams[i]);
     job_result();
