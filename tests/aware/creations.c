@@ -10,6 +10,7 @@
 #include "tests/aware/tap_ranks.h"
 
 #define NBYTES 100000
+#define SEVERAL 10
 #define SECONDS 6 /* a rank that waits for ever ends by then, times TEST_PATIENCE */
 
 static MPI_Comm older, broadcast, made;
@@ -56,6 +57,22 @@ static void by_request(void)
     MPI_Barrier(made);
     MPI_Comm_free(&made);
     end("MPI_Comm_idup under way");
+}
+
+/* A step of Open MPI's progress between two of them would hang. */
+static void by_requests(void)
+{
+    MPI_Request requests[SEVERAL];
+    MPI_Comm duplicates[SEVERAL];
+
+    for (int i = 0; i < SEVERAL; i++)
+        MPI_Comm_idup(MPI_COMM_WORLD, &duplicates[i], &requests[i]);
+    MPI_Waitall(SEVERAL, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < SEVERAL; i++) {
+        MPI_Barrier(duplicates[i]);
+        MPI_Comm_free(&duplicates[i]);
+    }
+    result("several MPI_Comm_idup at once");
 }
 
 /* The process's first neighbourhood call, for which the library asks MPI about communicators of MPI_COMM_SELF, whose id
@@ -178,6 +195,7 @@ int main(int argc, char **argv)
     by_neighbours();
     by_threads(threads);
     by_request();
+    by_requests();
     afterwards();
     device_free(gpu);
     free(host);
