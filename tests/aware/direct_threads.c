@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { ASKS = 8, THREADS = 3, ROUNDS = 40, MOST = 400000 };
+enum { ASKS = 8, THREADS = 3, ROUNDS = 40, PROBES = 100, MOST = 400000 };
 
 static int next, last;
 static bool asks; /* MPI_Request_get_status is among the calls */
@@ -102,6 +102,36 @@ static void to_oneself(struct worker *worker)
     }
 }
 
+/* Every thread probes for the same messages, of one length, so that another one may receive what it has found. */
+static void probe_and_receive(struct worker *worker)
+{
+    const int nbytes = 16384, other = job.rank ^ 1;
+    struct buffer buffer;
+
+    if (other == job.size)
+        return;
+    need_filled(&buffer, MEMORY_DEVICE, (size_t)nbytes, 3);
+    for (int round = 0; round < PROBES; round++) {
+        MPI_Status status;
+        int count = 0, flag = worker->number != 0;
+
+        if (job.rank % 2 == 0) {
+            MPI_Send(buffer.at, nbytes, MPI_BYTE, other, 0, worker->comm);
+            continue;
+        }
+        if (flag)
+            MPI_Probe(other, 0, worker->comm, &status);
+        while (!flag)
+            MPI_Iprobe(other, 0, worker->comm, &flag, &status);
+        MPI_Get_count(&status, MPI_BYTE, &count);
+        is_int(count, nbytes, "the length that the probe says");
+        buffer_fill(&buffer, 0, (size_t)nbytes, 4);
+        MPI_Recv(buffer.at, nbytes, MPI_BYTE, other, 0, worker->comm, MPI_STATUS_IGNORE);
+        received(&buffer, (size_t)nbytes, 3, "the message");
+    }
+    buffer_clear(&buffer);
+}
+
 /* One thread waits for a message that comes only when the others are done. */
 static void wait_or_exchange(struct worker *worker)
 {
@@ -138,36 +168,43 @@ static void wake(struct worker *worker)
     buffer_clear(&buffer);
 }
 
+static const struct form {
+    const char *name;
+    int nthreads;
+    void (*work)(struct worker *worker);
+    bool own; /* a communicator for each */
+    bool asks;
+} forms[] = {
+    {"threads pass messages at once, by a tag of their own", THREADS, exchange, false, false},
+    {"threads pass messages at once, in a communicator of their own", THREADS, exchange, true,
+     false},
+    {"a thread passes messages to another one of its rank", 2, to_oneself, false, false},
+    {"a thread waits for a message, the others pass theirs", THREADS, wake, false, false},
+    {"threads pass messages at once, and ask by MPI_Request_get_status", THREADS, exchange, false,
+     true},
+    {"threads probe for the same messages", THREADS, probe_and_receive, false, false},
+};
+
 void test_threads(void)
 {
     struct worker workers[THREADS];
 
     next = (job.rank + 1) % job.size;
     last = (job.rank + job.size - 1) % job.size;
-    for (int form = 0; form < 5; form++) {
-        static const char *const names[] = {
-            "threads pass messages at once, by a tag of their own",
-            "threads pass messages at once, in a communicator of their own",
-            "a thread passes messages to another one of its rank",
-            "a thread waits for a message, the others pass theirs",
-            "threads pass messages at once, and ask by MPI_Request_get_status"};
-
-        job_test("%s", names[form]);
+    for (const struct form *form = forms; form < forms + sizeof forms / sizeof *forms; form++) {
+        job_test("%s", form->name);
         if (job.threads < MPI_THREAD_MULTIPLE) {
             job_skip("MPI has no MPI_THREAD_MULTIPLE");
             continue;
         }
-        asks = form == 4;
+        asks = form->asks;
         for (int i = 0; i < THREADS; i++) {
             workers[i].comm = messages;
-            if (form == 1)
+            if (form->own)
                 MPI_Comm_dup(messages, &workers[i].comm);
         }
-        if (form == 2)
-            run(2, workers, to_oneself);
-        else
-            run(THREADS, workers, form == 3 ? wake : exchange);
-        for (int i = 0; i < THREADS && form == 1; i++)
+        run(form->nthreads, workers, form->work);
+        for (int i = 0; i < THREADS && form->own; i++)
             MPI_Comm_free(&workers[i].comm);
         job_result();
     }

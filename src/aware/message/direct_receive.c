@@ -403,21 +403,34 @@ bool direct_receive(const struct staged *staged, MPI_Status *status, enum trace_
 
 /* ---- probes */
 
-bool direct_probed(MPI_Comm comm, MPI_Status *status)
+/* The length of the message whose descriptor came with that tag; also of one that another thread has received since, as
+ * long as its sender has not seen that. -1: the slot does not tell. */
+static MPI_Count length_in_slot(const struct direct_slot *slot, int tag)
+{
+    const uint32_t sequence = slot->sequence;
+    const MPI_Count nbytes = (MPI_Count)slot->nbytes;
+    const bool is_its = !slot->token && slot->tag == tag && slot->dest == direct_own()->rank;
+
+    return is_its && atomic_load(&slot->state) != DIRECT_FREE && slot->sequence == sequence ? nbytes
+                                                                                            : -1;
+}
+
+enum direct_probed direct_probed(MPI_Comm comm, MPI_Status *status)
 {
     MPI_Count nbytes = 0;
     struct direct_peer *peer;
-    struct direct_slot *slot;
     int i;
 
     if (is_behind || status == MPI_STATUS_IGNORE || !direct_own() ||
         PMPI_Get_elements_x(status, MPI_BYTE, &nbytes) != MPI_SUCCESS)
-        return false;
+        return PROBED_ORDINARY;
     i = direct_slot_of_length(nbytes);
     peer = i >= 0 ? direct_peer_of_sender(direct_world_rank(comm, status->MPI_SOURCE)) : NULL;
-    slot = peer ? &peer->segment->slots[i] : NULL;
-    if (!slot || !is_open(slot) || slot->token || slot->tag != status->MPI_TAG)
-        return false;
-    PMPI_Status_set_elements_x(status, MPI_BYTE, (MPI_Count)slot->nbytes);
-    return true;
+    if (!peer)
+        return PROBED_ORDINARY;
+    nbytes = length_in_slot(&peer->segment->slots[i], status->MPI_TAG);
+    if (nbytes < 0)
+        return PROBED_UNKNOWN;
+    PMPI_Status_set_elements_x(status, MPI_BYTE, nbytes);
+    return PROBED_DIRECT;
 }

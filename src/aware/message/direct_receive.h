@@ -41,8 +41,13 @@ bool direct_receive(const struct staged *staged, MPI_Status *status, enum trace_
 bool direct_has_come(const struct staged *staged);
 /* And not wait for work in the legacy stream. */
 bool direct_is_ready(const struct staged *staged);
-/* A probe has found a message: the status, if there is one, of a descriptor gets the length of its message.
- * false: it is an ordinary message, or there is no status. */
-bool direct_probed(MPI_Comm comm, MPI_Status *status);
+
+enum direct_probed {
+    PROBED_ORDINARY, /* or there is no status */
+    PROBED_DIRECT,   /* the status has the length of the message now, not that of its descriptor */
+    PROBED_UNKNOWN /* an ordinary message as long as a descriptor, or one that another thread has received since */
+};
+/* A probe has found a message. */
+enum direct_probed direct_probed(MPI_Comm comm, MPI_Status *status);
 
 #endif
