@@ -82,6 +82,8 @@ while IFS='|' read -r program names; do
     symbols "$top_builddir" <"$tmp/objects" >"$tmp/symbols"
     is "$program: each name is defined once" "$(twice <"$tmp/symbols")" ''
     is "$program: no folders call each other in a cycle" "$(calls <"$tmp/symbols" | cycles)" ''
+    # UCX's sbrk(0) undoes what another thread's malloc does at the same time.
+    is "$program: the heap's end is malloc's affair" "$(grep -E ' s?brk U$' "$tmp/symbols")" ''
 done <"$tmp/programs"
 
 # The same of planted objects: FILE CODE... of a tree whose folders are a, b and c.

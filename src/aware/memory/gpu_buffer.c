@@ -38,19 +38,32 @@ static const char *heap_start(void)
     return (const char *)(uintptr_t)start;
 }
 
-/* The driver maps no GPU memory there. Asking it takes 0.1 us. */
+/* Beyond it no heap ends: the kernel maps other memory so far above, where it chooses addresses at random. */
+#define HEAP_MOST ((uintptr_t)1 << 40)
+
+/* The driver maps no GPU memory there. To ask the driver or the kernel takes 0.1 us. By the system call: UCX replaces
+ * sbrk by one that sets the end that it has read, behind which another thread's malloc may have got memory meanwhile. */
 static bool is_in_heap(const void *buf)
 {
-    static const char *_Atomic found;
-    const char *start = atomic_load_explicit(&found, memory_order_relaxed);
+    static _Atomic uintptr_t first,
+        last; /* 0: not known yet; the heap's end may have moved since */
+    const uintptr_t at = (uintptr_t)buf;
+    uintptr_t start = atomic_load_explicit(&first, memory_order_relaxed);
+    uintptr_t end = atomic_load_explicit(&last, memory_order_relaxed);
 
     if (!start) {
-        start = heap_start();
+        start = (uintptr_t)heap_start();
         if (!start)
-            start = sbrk(0); /* what lies before is asked for */
-        atomic_store(&found, start);
+            start = (uintptr_t)syscall(SYS_brk, 0); /* what lies before is asked for */
+        atomic_store(&first, start);
     }
-    return (const char *)buf >= start && (const char *)buf < (const char *)sbrk(0);
+    if (at < start || at - start > HEAP_MOST)
+        return false;
+    if (at >= end) {
+        end = (uintptr_t)syscall(SYS_brk, 0);
+        atomic_store(&last, end);
+    }
+    return at < end;
 }
 
 struct stack {
