@@ -44,6 +44,8 @@
  *                             greatest priority, as two H200 (driver 580) do it now and then
  *   GPUBIND_SIM_MPS=1         as with MPS: where two streams wait, no other goes on, see channels.c
  *   CUDA_DEVICE_MAX_CONNECTIONS=N  where N streams wait
+ *   GPUBIND_SIM_OPEN=1        the host may access device memory, as on no GPU: for tests by others
+ *                             whose own code does (tests/mpich_suite)
  *   GPUBIND_SIM_FAIL=LIST     failures, see faults.c; GPUBIND_SIM_RANK=N: only in the
  *                             process that its launcher calls rank N
  *

@@ -3,12 +3,37 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "tests/sim/sim.h"
 
 static size_t whole_pages(size_t nbytes)
 {
     return (nbytes + SIM_PAGE - 1) / SIM_PAGE * SIM_PAGE;
+}
+
+static void *page_of(const struct range *range)
+{
+    return (void *)(range->start - range->start % SIM_PAGE);
+}
+
+/* The memory a second time, at its own addresses. By the system call: UCX intercepts mremap, and drops its last
+ * argument. */
+static void open_to_host(const struct range *range)
+{
+    if (sim_number("GPUBIND_SIM_OPEN", 0, 1) &&
+        syscall(SYS_mremap, range->alias - range->start % SIM_PAGE, 0, range->mapped,
+                MREMAP_MAYMOVE | MREMAP_FIXED, page_of(range)) < 0)
+        sim_die("mremap: %s", strerror(errno));
+}
+
+static void close_to_host(const struct range *range)
+{
+    if (sim_number("GPUBIND_SIM_OPEN", 0, 1) &&
+        mmap(page_of(range), range->mapped, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+        sim_die("mmap: %s", strerror(errno));
 }
 
 /* A new range of the context's device. */
@@ -32,6 +57,7 @@ static int allocate(enum range_kind kind, size_t nbytes, struct CUctx_st *contex
     (*range)->entry = entry;
     (*range)->alias = lead + job_map(entry);
     job_place(entry, start - lead);
+    open_to_host(*range);
     return CUDA_OK;
 }
 
@@ -54,6 +80,7 @@ void range_release(struct range *range)
     case RANGE_DEVICE:
     case RANGE_POOL:
         munmap(page, range->mapped);
+        close_to_host(range);
         job_disown(range->entry);
         break;
     case RANGE_IMPORTED:
@@ -95,6 +122,7 @@ void range_release_in(struct CUstream_st *stream, struct range *range)
     *freed = (struct freed_memory){stream->freed, range->entry};
     stream->freed = freed;
     munmap(range->alias - range->start % SIM_PAGE, range->mapped);
+    close_to_host(range);
     job_check_unheld(range->entry);
     range_remove(range);
 }

@@ -299,6 +299,18 @@ static void registered(void)
     WANT(cu.cuMemHostUnregister(pages + 100), 713);
 }
 
+static void opens(void)
+{
+    cuda_address device;
+
+    start_driver(0);
+    device = allocate(10000);
+    *(char *)(uintptr_t)(device + 9999) = 'o';
+    WANT(byte_at(device + 9999), 'o');
+    WANT(cu.cuMemFree_v2(device), CUDA_OK);
+    WANT(allocate(10000) == device && *(char *)(uintptr_t)device == byte_at(device), 1);
+}
+
 static void fails(void)
 {
     cuda_address a, b;
@@ -365,6 +377,7 @@ int main(void)
         {.what = "a child of fork has no driver", .body = forked},
         {.what = "memory", .body = memory},
         {.what = "the host cannot touch device memory", .body = touch},
+        {.what = "unless asked to", .body = opens, .environment = {"GPUBIND_SIM_OPEN=1"}},
         {.what = "attributes of pointers", .body = pointers},
         {.what = "registered host memory", .body = registered},
         {.what = "calls fail on demand",
