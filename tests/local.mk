@@ -358,6 +358,8 @@ EXTRA_DIST += $(shell_tests) $(test_data) \
 	tests/bench.sh \
 	tests/completion.py \
 	tests/debian13 \
+	tests/mpich_suite/gpu_malloc.c tests/mpich_suite/gpu_malloc.h \
+	tests/mpich_suite/run \
 	tests/mpis \
 	tests/driver.sh \
 	tests/goldens.sh \
