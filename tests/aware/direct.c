@@ -19,6 +19,7 @@ static const struct part {
     {"modes", MPI_THREAD_SINGLE, test_modes},
     {"types", MPI_THREAD_SINGLE, test_types},
     {"probes", MPI_THREAD_SINGLE, test_probes},
+    {"probes_behind", MPI_THREAD_SINGLE, test_probes_behind},
     {"lengths", MPI_THREAD_SINGLE, test_lengths},
     {"truncation", MPI_THREAD_SINGLE, test_truncation},
     {"progress", MPI_THREAD_SINGLE, test_progress},

@@ -85,6 +85,7 @@ void complete(int how, int n, MPI_Request requests[], MPI_Status statuses[]);
 void test_modes(void);
 void test_types(void);
 void test_probes(void);
+void test_probes_behind(void);
 void test_lengths(void);
 void test_truncation(void);
 void test_progress(void);

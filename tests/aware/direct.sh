@@ -12,8 +12,8 @@ all() {
 
 # every_part RANKS
 every_part() {
-    all "$1" modes types layouts probes lengths wildcards buffers lists comms rings progress \
-        persistent streams freed threads finalize
+    all "$1" modes types layouts probes probes_behind lengths wildcards buffers lists comms rings \
+        progress persistent streams freed threads finalize
     # Where it reads the sender's memory itself, Open MPI 4.1 writes behind a buffer that is too short.
     export OMPI_MCA_btl_vader_single_copy_mechanism=none
     all "$1" truncation

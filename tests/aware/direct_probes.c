@@ -323,3 +323,56 @@ void test_probes(void)
     test_held();
     test_unseen();
 }
+
+/* ---- a message as long as what stood for the one before it */
+
+enum { LEAST = 1552, STEP = 32, KINDS = 64 }; /* the lengths of what stands for one of a GPU */
+
+/* Those of host memory that have a length take it from those of a GPU. */
+static void take_lengths_but(int kept)
+{
+    struct buffer buffer;
+
+    need_buffer(&buffer, MEMORY_HOST, MIX_LAST);
+    for (int i = 0; i < KINDS && job.rank < 2; i++) {
+        if (i == kept)
+            continue;
+        if (job.rank == 0)
+            MPI_Send(buffer.at, LEAST + i * STEP, MPI_BYTE, 1, TAG, messages);
+        else
+            MPI_Recv(buffer.at, MIX_LAST, MPI_BYTE, 0, TAG, messages, MPI_STATUS_IGNORE);
+    }
+    buffer_clear(&buffer);
+}
+
+/* A part of its own: no message before has taken a length. The receiver has the first one, and its sender has not looked
+ * whether it has. */
+void test_probes_behind(void)
+{
+    const size_t large = 100000, nbytes = LEAST + STEP;
+    const uint64_t seed = draw_seed();
+    struct buffer first, second;
+    MPI_Request request;
+
+    job_test("a probe of a message as long as what stood for the one before it");
+    need_filled(&first, MEMORY_DEVICE, large, seed);
+    if (job.rank == 0)
+        MPI_Send(first.at, (int)large, MPI_BYTE, 1, TAG, messages);
+    if (job.rank == 1)
+        MPI_Recv(first.at, (int)large, MPI_BYTE, 0, TAG, messages, MPI_STATUS_IGNORE);
+    MPI_Barrier(job.plain);
+    take_lengths_but(1);
+    if (job.rank == 0) {
+        need_filled(&second, MEMORY_HOST, nbytes, seed + 1);
+        MPI_Isend(first.at, (int)large, MPI_BYTE, 1, TAG, messages, &request);
+        MPI_Send(second.at, (int)nbytes, MPI_BYTE, 1, TAG, messages);
+        nap(100);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        buffer_clear(&second);
+    } else if (job.rank == 1) {
+        receive_probed(MEMORY_DEVICE, 0, false, 0, large, seed);
+        receive_probed(MEMORY_HOST, 1, false, 0, nbytes, seed + 1);
+    }
+    buffer_clear(&first);
+    job_result();
+}

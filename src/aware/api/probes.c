@@ -3,20 +3,19 @@
 #include "aware/request/calls.h"
 #include "aware/request/matched.h"
 
-/* Another thread may have received what a probe has found; then the probe is to find what is there now. A message of
- * host memory, though, is found each time. */
-#define LOOKS 16
+static bool is_gone(MPI_Comm comm, MPI_Status *status)
+{
+    return !direct_probed(comm, status) && direct_probed_is_gone(comm, status);
+}
 
 NEXT(MPI_Probe)
 AWARE_PUBLIC int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
-    int result = MPI_SUCCESS;
-    bool again = true;
+    int result;
 
-    for (int i = 0; i < LOOKS && again; i++) {
+    do
         result = BEHIND(MPI_Probe, source, tag, comm, status);
-        again = result == MPI_SUCCESS && direct_probed(comm, status) == PROBED_UNKNOWN;
-    }
+    while (result == MPI_SUCCESS && is_gone(comm, status));
     requests_sweep(false);
     return result;
 }
@@ -24,7 +23,7 @@ AWARE_PUBLIC int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *statu
 /* The receive of a matched message is to know its communicator. No other thread can receive it. */
 static bool is_to_be_kept(MPI_Comm comm, MPI_Status *status)
 {
-    return direct_probed(comm, status) == PROBED_DIRECT || (trace_part_is_on && !is_behind);
+    return direct_probed(comm, status) || (trace_part_is_on && !is_behind);
 }
 
 NEXT(MPI_Mprobe)
@@ -45,14 +44,12 @@ AWARE_PUBLIC int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *mes
 NEXT(MPI_Iprobe)
 AWARE_PUBLIC int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
-    int result = MPI_SUCCESS;
-    bool again = true;
+    int result;
 
     progress_step();
-    for (int i = 0; i < LOOKS && again; i++) {
+    do
         result = BEHIND(MPI_Iprobe, source, tag, comm, flag, status);
-        again = result == MPI_SUCCESS && *flag && direct_probed(comm, status) == PROBED_UNKNOWN;
-    }
+    while (result == MPI_SUCCESS && *flag && is_gone(comm, status));
     requests_sweep(false);
     return result;
 }

@@ -403,19 +403,8 @@ bool direct_receive(const struct staged *staged, MPI_Status *status, enum trace_
 
 /* ---- probes */
 
-/* The length of the message whose descriptor came with that tag; also of one that another thread has received since, as
- * long as its sender has not seen that. -1: the slot does not tell. */
-static MPI_Count length_in_slot(const struct direct_slot *slot, int tag)
-{
-    const uint32_t sequence = slot->sequence;
-    const MPI_Count nbytes = (MPI_Count)slot->nbytes;
-    const bool is_its = !slot->token && slot->tag == tag && slot->dest == direct_own()->rank;
-
-    return is_its && atomic_load(&slot->state) != DIRECT_FREE && slot->sequence == sequence ? nbytes
-                                                                                            : -1;
-}
-
-enum direct_probed direct_probed(MPI_Comm comm, MPI_Status *status)
+/* The slot whose descriptors are as long as the message that a probe has found. NULL: none is. */
+static const struct direct_slot *slot_of_probe(MPI_Comm comm, const MPI_Status *status)
 {
     MPI_Count nbytes = 0;
     struct direct_peer *peer;
@@ -423,14 +412,57 @@ enum direct_probed direct_probed(MPI_Comm comm, MPI_Status *status)
 
     if (is_behind || status == MPI_STATUS_IGNORE || !direct_own() ||
         PMPI_Get_elements_x(status, MPI_BYTE, &nbytes) != MPI_SUCCESS)
-        return PROBED_ORDINARY;
+        return NULL;
     i = direct_slot_of_length(nbytes);
     peer = i >= 0 ? direct_peer_of_sender(direct_world_rank(comm, status->MPI_SOURCE)) : NULL;
-    if (!peer)
-        return PROBED_ORDINARY;
-    nbytes = length_in_slot(&peer->segment->slots[i], status->MPI_TAG);
+    return peer ? &peer->segment->slots[i] : NULL;
+}
+
+/* The length of the message of that tag that the slot has for this process, as nobody has taken it. -1: it has none. */
+static MPI_Count length_in_slot(const struct direct_slot *slot, int tag)
+{
+    const uint32_t sequence = slot->sequence;
+    const bool has_it = is_open(slot) && !slot->token && slot->tag == tag;
+    const MPI_Count nbytes = (MPI_Count)slot->nbytes;
+
+    atomic_thread_fence(memory_order_acquire);
+    return has_it && slot->sequence == sequence ? nbytes : -1;
+}
+
+bool direct_probed(MPI_Comm comm, MPI_Status *status)
+{
+    const struct direct_slot *slot = slot_of_probe(comm, status);
+    const MPI_Count nbytes = slot ? length_in_slot(slot, status->MPI_TAG) : -1;
+
     if (nbytes < 0)
-        return PROBED_UNKNOWN;
+        return false;
     PMPI_Status_set_elements_x(status, MPI_BYTE, nbytes);
-    return PROBED_DIRECT;
+    return true;
+}
+
+/* Messages of one source and tag do not overtake each other: one that is gone is not found any more. */
+static bool is_found_again(MPI_Comm comm, const MPI_Status *status)
+{
+    const bool was_behind = is_behind;
+    MPI_Count nbytes = -1, now = -2;
+    MPI_Status found = {0};
+    int flag = 0, result;
+
+    is_behind = true;
+    result = PMPI_Iprobe(status->MPI_SOURCE, status->MPI_TAG, comm, &flag, &found);
+    is_behind = was_behind;
+    return result == MPI_SUCCESS && flag &&
+           PMPI_Get_elements_x(status, MPI_BYTE, &nbytes) == MPI_SUCCESS &&
+           PMPI_Get_elements_x(&found, MPI_BYTE, &now) == MPI_SUCCESS && now == nbytes;
+}
+
+bool direct_probed_is_gone(MPI_Comm comm, const MPI_Status *status)
+{
+    const struct direct_slot *slot = slot_of_probe(comm, status);
+    const uint32_t sequence = slot ? slot->sequence : 0;
+
+    if (!slot)
+        return false;
+    return length_in_slot(slot, status->MPI_TAG) >= 0 || !is_found_again(comm, status) ||
+           slot->sequence != sequence;
 }

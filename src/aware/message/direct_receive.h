@@ -42,12 +42,11 @@ bool direct_has_come(const struct staged *staged);
 /* And not wait for work in the legacy stream. */
 bool direct_is_ready(const struct staged *staged);
 
-enum direct_probed {
-    PROBED_ORDINARY, /* or there is no status */
-    PROBED_DIRECT,   /* the status has the length of the message now, not that of its descriptor */
-    PROBED_UNKNOWN /* an ordinary message as long as a descriptor, or one that another thread has received since */
-};
-/* A probe has found a message. */
-enum direct_probed direct_probed(MPI_Comm comm, MPI_Status *status);
+/* A probe has found a message: the status, if there is one, of a descriptor gets the length of its message.
+ * false: it is an ordinary message, or there is no status, or another thread has received it since. */
+bool direct_probed(MPI_Comm comm, MPI_Status *status);
+/* Behind that, when it was false: another thread may have received the message, so that the status would have the length
+ * of a descriptor. The probe is to look again. */
+bool direct_probed_is_gone(MPI_Comm comm, const MPI_Status *status);
 
 #endif

@@ -112,13 +112,9 @@ static struct direct_send *begin_unlike(struct direct_data *data, int dest, int 
     const enum buffer_place place = low ? buffer_place(low) : BUFFER_HOST;
     struct outgoing *out;
 
-    if (!peer)
+    if (!peer || !direct_peer_receives(peer) || place == BUFFER_LOST ||
+        typed_needs_whole_elements(&data->typed))
         return NULL;
-    if (!direct_peer_receives(peer) || place == BUFFER_LOST ||
-        typed_needs_whole_elements(&data->typed)) {
-        outgoing_give_back(i);
-        return NULL;
-    }
     out = outgoing_take_below(i);
     if (!out)
         return NULL;
@@ -330,10 +326,8 @@ void direct_send_plain(MPI_Count count, MPI_Datatype type)
         return;
     PMPI_Type_size_x(type, &size);
     slot = direct_slot_of_length(count * size);
-    if (slot < 0)
-        return;
-    outgoing_give_back(slot);
-    outgoing[slot].retired = true;
+    if (slot >= 0)
+        outgoing[slot].retired = true;
 }
 
 void direct_sends_end(void)

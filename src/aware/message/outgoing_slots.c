@@ -99,13 +99,6 @@ struct outgoing *outgoing_take_below(int i)
     return out;
 }
 
-void outgoing_give_back(int i)
-{
-    pthread_mutex_lock(&lock);
-    is_used(&outgoing[i]);
-    pthread_mutex_unlock(&lock);
-}
-
 void outgoing_release(struct outgoing *out)
 {
     pthread_mutex_lock(&lock);

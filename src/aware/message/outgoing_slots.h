@@ -10,8 +10,6 @@ struct outgoing *outgoing_take(bool small);
 /* A slot with shorter descriptors than the i-th has, if one of that may be under way. NULL: none is, or there is
  * no such slot; then the i-th has none from now on. */
 struct outgoing *outgoing_take_below(int i);
-/* The i-th is free if its receiver has the message: one as long as its descriptors is sent otherwise. */
-void outgoing_give_back(int i);
 /* It was not sent. */
 void outgoing_release(struct outgoing *out);
 /* The application's send is complete. */
