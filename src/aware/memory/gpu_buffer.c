@@ -45,8 +45,8 @@ static const char *heap_start(void)
  * sbrk by one that sets the end that it has read, behind which another thread's malloc may have got memory meanwhile. */
 static bool is_in_heap(const void *buf)
 {
-    static _Atomic uintptr_t first,
-        last; /* 0: not known yet; the heap's end may have moved since */
+    static _Atomic uintptr_t first; /* 0: not known yet */
+    static _Atomic uintptr_t last;  /* likewise; the heap's end may have moved since */
     const uintptr_t at = (uintptr_t)buf;
     uintptr_t start = atomic_load_explicit(&first, memory_order_relaxed);
     uintptr_t end = atomic_load_explicit(&last, memory_order_relaxed);
