@@ -116,6 +116,50 @@ static void drops_hidden(void)
     text_clear(&notes);
 }
 
+static void drops_excluded(void)
+{
+    struct text notes = {0};
+    struct node node;
+
+    set_up(&node);
+    run("echo 'GPU Excluded: No' >> proc/driver/nvidia/gpus/fffe:10:00.0/information && "
+        "printf 'GPU Excluded:\\t Yes\\n' >> proc/driver/nvidia/gpus/fffe:11:00.0/information");
+    tap_is_int(see(&node, &notes), 0, "a GPU that the driver was told to exclude");
+    tap_is_int(node.ngpus, 2, "... is gone, though its files are there");
+    tap_ok(notes.bytes && strstr(notes.bytes, "1 GPU may not be opened"), "... which is said");
+    if (node.ngpus == 2) {
+        tap_is(node.gpus[1].pci, "fffe:12:00.0", "the GPU behind it");
+        tap_is_int(node.gpus[1].index, 1, "... is number 1 now, as CUDA counts");
+    }
+    node_clear(&node);
+    text_clear(&notes);
+}
+
+/* Machines whose driver runs and whose first program of CUDA has nvidia-modprobe make the device files. */
+static void has_files_made(void)
+{
+    struct text notes = {0};
+    struct node node;
+
+    set_up(&node);
+    run("rm dev/nvidia* && mkdir -p usr/bin && touch usr/bin/nvidia-modprobe");
+    see(&node, &notes);
+    tap_is_int(node.ngpus, 0, "no device files, and nvidia-modprobe may not make any");
+    node_clear(&node);
+    text_clear(&notes);
+    if (getuid() != 0) {
+        tap_skip("no device files, which nvidia-modprobe will make", "only root's file is root's");
+        return;
+    }
+    set_up(&node);
+    run("rm dev/nvidia* && chmod u+s usr/bin/nvidia-modprobe");
+    see(&node, &notes);
+    tap_ok(node.ngpus == 3 && !notes.bytes, "no device files, which nvidia-modprobe will make");
+    node_clear(&node);
+    text_clear(&notes);
+    run("rm -r usr");
+}
+
 /* A container of the legacy runtime: the folder and the device files are those of the GPUs
  * that it was given, the PCI bus shows all. */
 static void drops_unlisted(void)
@@ -272,6 +316,8 @@ int main(void)
     }
     reads_information();
     drops_hidden();
+    drops_excluded();
+    has_files_made();
     drops_unlisted();
     counts_minors();
     meets_secrets();

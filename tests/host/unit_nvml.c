@@ -78,6 +78,30 @@ static void drops_unlisted(void)
     node_clear(&node);
 }
 
+/* As in a sandbox without /sys: the driver's folder shows GPUs, or is not there. */
+static void takes_listed(void)
+{
+    static const struct {
+        const char *command, *what;
+        int ngpus;
+    } cases[] = {
+        {"true", "no PCI bus and no folder of the driver's: NVML is asked", 1},
+        {"mkdir -p proc/driver/nvidia/gpus", "the folder is empty: it is not", 0},
+        {"mkdir proc/driver/nvidia/gpus/0000:10:00.0", "the folder has a GPU: it is", 1},
+    };
+    struct gpubind_error err = {""};
+    struct node node;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[200];
+
+        snprintf(command, sizeof command, "cd %s && %s", folder, cases[i].command);
+        tap_ok(system(command) == 0 && refine(0, &node, &err) == 0 && node.ngpus == cases[i].ngpus,
+               "%s", cases[i].what);
+        node_clear(&node);
+    }
+}
+
 static void goes_on_without(void)
 {
     struct gpubind_error err = {""};
@@ -87,6 +111,9 @@ static void goes_on_without(void)
     snprintf(command, sizeof command, "mkdir -p %s/dev && touch %s/dev/nvidiactl", folder, folder);
     tap_ok(system(command) == 0, "a driver");
     drops_unlisted();
+    takes_listed();
+    snprintf(command, sizeof command, "rm -r %s/proc", folder);
+    tap_ok(system(command) == 0, "... without its folder");
     tap_is_int(refine(2, &node, &err), 0, "UUIDs that NVML tells");
     tap_is(node.gpus[0].uuid, "GPU-sim-0", "... are taken over");
     tap_is(node.nvml_failure, "", "... and nothing is wrong");

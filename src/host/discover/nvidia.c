@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "host/discover/nvml.h"
@@ -30,11 +31,12 @@ static void entry_path(const char *root, const char *pci, const char *file, char
     snprintf(path, PATH_MAX, "%s/proc/driver/nvidia/gpus/%s%s", root, pci, file);
 }
 
-bool nvidia_read_information(const char *root, struct gpu *gpu)
+bool nvidia_read_information(const char *root, struct gpu *gpu, bool *excluded)
 {
     char path[PATH_MAX], line[256];
     FILE *file;
 
+    *excluded = false;
     entry_path(root, gpu->pci, "/information", path);
     file = fopen(path, "re");
     if (!file)
@@ -48,6 +50,8 @@ bool nvidia_read_information(const char *root, struct gpu *gpu)
             snprintf(gpu->model, sizeof gpu->model, "%.63s", value);
         else if ((value = field(line, "Device Minor")))
             gpu->minor = atoi(value);
+        else if ((value = field(line, "GPU Excluded")))
+            *excluded = strcmp(value, "Yes") == 0;
     }
     fclose(file);
     return true;
@@ -70,6 +74,16 @@ static bool exists(const char *root, const char *path)
     return access(full, F_OK) == 0;
 }
 
+/* CUDA has it make the files where nothing has made them since the machine was started. */
+static bool has_modprobe(const char *root)
+{
+    char path[PATH_MAX];
+    struct stat status;
+
+    snprintf(path, sizeof path, "%s/usr/bin/nvidia-modprobe", root);
+    return stat(path, &status) == 0 && status.st_uid == 0 && status.st_mode & S_ISUID;
+}
+
 void nvidia_minors(const char *root, struct idset *minors)
 {
     char path[PATH_MAX];
@@ -77,8 +91,11 @@ void nvidia_minors(const char *root, struct idset *minors)
     DIR *dir;
 
     idset_clear(minors);
-    if (!exists(root, "/dev/nvidiactl"))
+    if (!exists(root, "/dev/nvidiactl")) {
+        for (int minor = 0; has_modprobe(root) && minor < NODE_MAX_GPUS; minor++)
+            idset_add(minors, minor);
         return;
+    }
     snprintf(path, sizeof path, "%s/dev", root);
     dir = opendir(path);
     while (dir && (entry = readdir(dir))) {
@@ -92,22 +109,32 @@ void nvidia_minors(const char *root, struct idset *minors)
         closedir(dir);
 }
 
-/* Partitioned GPUs have capability files for their instances. */
-static bool has_instances(const char *root, int minor)
+/* Whether the folder has an entry whose name begins so. */
+static bool has_any(const char *root, const char *folder, const char *beginning)
 {
     char path[PATH_MAX];
     struct dirent *entry;
     bool found = false;
     DIR *dir;
 
-    snprintf(path, sizeof path, "%s/proc/driver/nvidia/capabilities/gpu%d/mig", root, minor);
+    snprintf(path, sizeof path, "%s%s", root, folder);
     dir = opendir(path);
     if (!dir)
         return false;
     while (!found && (entry = readdir(dir)))
-        found = strncmp(entry->d_name, "gi", 2) == 0;
+        found = entry->d_name[0] != '.' &&
+                strncmp(entry->d_name, beginning, strlen(beginning)) == 0;
     closedir(dir);
     return found;
+}
+
+/* Partitioned GPUs have capability files for their instances. */
+static bool has_instances(const char *root, int minor)
+{
+    char folder[80];
+
+    snprintf(folder, sizeof folder, "/proc/driver/nvidia/capabilities/gpu%d/mig", minor);
+    return has_any(root, folder, "gi");
 }
 
 static const struct nvml_gpu *find_listed(const struct nvml_gpu *list, int nlisted, const char *pci)
@@ -238,6 +265,16 @@ static bool lists_none(const char *root, int nlisted)
     return nlisted == 0 && !exists(root, "/proc/driver/nvidia/gpus") && !getenv("HWLOC_XMLFILE");
 }
 
+static void drop(struct node *node, const bool keep[])
+{
+    const int before = node->ngpus;
+
+    node_withhold(node, keep);
+    node_keep_gpus(node, keep);
+    node_number(node);
+    node->nhidden += before - node->ngpus;
+}
+
 /* GPUs that neither the driver's folder nor NVML lists are not CUDA's: a container's runtime
  * hides them, or vfio-pci or nouveau drives them. Where no GPU of the node is listed, the
  * topology is another machine's, or NVML, whose list is then -1 long, did not answer. */
@@ -254,10 +291,24 @@ static void drop_unlisted(const char *root, const struct nvml_gpu *list, int nli
     }
     if (nkept == node->ngpus || (nkept == 0 && !lists_none(root, nlisted)))
         return;
-    node->nhidden += node->ngpus - nkept;
-    node_withhold(node, keep);
-    node_keep_gpus(node, keep);
-    node_number(node);
+    drop(node, keep);
+}
+
+/* Nobody can open those that the driver was told to exclude (NVreg_ExcludedGpus), and CUDA does not count them. */
+static void read_all(const char *root, struct node *node)
+{
+    bool keep[NODE_MAX_GPUS];
+    int nkept = 0;
+
+    for (int g = 0; g < node->ngpus; g++) {
+        bool excluded;
+
+        nvidia_read_information(root, &node->gpus[g], &excluded);
+        keep[g] = !excluded;
+        nkept += keep[g];
+    }
+    if (nkept < node->ngpus)
+        drop(node, keep);
 }
 
 /* The driver's folder lists some of the GPUs and not all. */
@@ -283,7 +334,9 @@ static const char mig_gap[] = "a GPU is partitioned (MIG)";
 /* What the files do not say and a plan needs; NULL: nothing. */
 static const char *find_gap(const char *root, const struct node *node)
 {
-    if (node->ngpus == 0 && !exists(root, "/proc/driver/nvidia/gpus"))
+    static const char folder[] = "/proc/driver/nvidia/gpus";
+
+    if (node->ngpus == 0 && (!exists(root, folder) || has_any(root, folder, "")))
         return "there is a driver, but no GPU shows on the PCI bus";
     for (int g = 0; g < node->ngpus; g++)
         if (node->gpus[g].minor >= 0 && !node->gpus[g].mig &&
@@ -339,8 +392,7 @@ int nvidia_refine(const char *root, enum nvml_use use, struct node *node, struct
         node->ngpus = 0;
         return 0;
     }
-    for (int g = 0; g < node->ngpus; g++)
-        nvidia_read_information(root, &node->gpus[g]);
+    read_all(root, node);
     gap = find_gap(root, node);
     if (use != NVML_NEVER && (gap || links || misses_uuid(node) || misses_entry(root, node)))
         return ask_nvml(root, links, gap, node, err);

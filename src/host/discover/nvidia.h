@@ -21,7 +21,7 @@ enum nvml_use {
 bool nvidia_tells_of(const struct node *node);
 
 /* Fills UUIDs, minors and models from /proc/driver/nvidia, and asks NVML. Drops GPUs that
- * neither lists where it lists others, and counts them in node->nhidden. root is
+ * neither lists where it lists others, and excluded ones, and counts them in node->nhidden. root is
  * put before every path ("" but in tests). */
 int nvidia_refine(const char *root, enum nvml_use use, struct node *node,
                   struct gpubind_error *err);
@@ -30,10 +30,11 @@ int nvidia_refine(const char *root, enum nvml_use use, struct node *node,
 bool nvidia_has_driver(const char *root);
 
 /* Reads /proc/driver/nvidia/gpus/ADDRESS/information into UUID, model and minor; false
- * when it is not there. What it does not say stays. */
-bool nvidia_read_information(const char *root, struct gpu *gpu);
+ * when it is not there. What it does not say stays. excluded: by NVreg_ExcludedGpus, so that nobody can open it. */
+bool nvidia_read_information(const char *root, struct gpu *gpu, bool *excluded);
 
-/* The minors of the device files that this process may open. */
+/* The minors of the device files that this process may open: any, where there are no files yet and a program that opens
+ * a GPU has nvidia-modprobe make them. */
 void nvidia_minors(const char *root, struct idset *minors);
 
 #endif

@@ -161,6 +161,7 @@ static void add_driver_gpu(const char *name, void *context)
     const struct bus_walk *bus_walk = context;
     struct doctor_gpu *gpu = is_address(name) ? doctor_facts_gpu(bus_walk->facts, name) : NULL;
     struct gpu found;
+    bool excluded;
 
     if (!gpu)
         return;
@@ -168,7 +169,7 @@ static void add_driver_gpu(const char *name, void *context)
     memset(&found, 0, sizeof found);
     memcpy(found.pci, gpu->pci, sizeof found.pci);
     found.minor = -1;
-    if (!nvidia_read_information(bus_walk->root, &found))
+    if (!nvidia_read_information(bus_walk->root, &found, &excluded))
         return;
     memcpy(gpu->uuid, found.uuid, sizeof gpu->uuid);
     memcpy(gpu->model, found.model, sizeof gpu->model);
