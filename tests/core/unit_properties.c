@@ -50,6 +50,16 @@ static int usable_sets(const struct trial *t)
     return gpus / t->policy.gpus_per_rank;
 }
 
+/* As many as there are workers, and packed, as few as hold them. */
+static int needed_sets(const struct trial *t, int nworkers)
+{
+    const bool packs = t->policy.gpus == POLICY_PACK && !t->policy.nmap;
+    const int limit = packs && t->policy.ranks_per_gpu ? t->policy.ranks_per_gpu : 1;
+    const int needed = (nworkers + limit - 1) / limit, nsets = usable_sets(t);
+
+    return needed < nsets ? needed : nsets;
+}
+
 /* Sets that a GPU belongs to must be one set everywhere. */
 static const char *sets(const struct trial *t)
 {
@@ -63,7 +73,7 @@ static const char *sets(const struct trial *t)
                     common += a->gpus[i] == b->gpus[j];
             if (common && common != a->ngpus)
                 return "sets of GPUs overlap";
-            if (common && t->nwith <= usable_sets(t))
+            if (common && t->nwith <= needed_sets(t, t->nwith))
                 return "ranks share GPUs although there are enough";
         }
     return NULL;
@@ -83,7 +93,7 @@ static const char *use(const struct trial *t)
         return "ranks_per_gpu is exceeded";
     if (nsets && t->nwith != (t->nworkers < room ? t->nworkers : room))
         return "ranks are idle although there is room";
-    if (nsets && used < t->policy.gpus_per_rank * (t->nworkers < nsets ? t->nworkers : nsets))
+    if (nsets && used < t->policy.gpus_per_rank * needed_sets(t, t->nworkers))
         return "a GPU is left unused";
     return high - low > 1 ? "loads differ by more than one" : NULL;
 }
@@ -316,7 +326,7 @@ static const char *one_more_master(struct trial *t)
     before = idset_count(&t->plan.used_gpus);
     after = idset_count(&plan.used_gpus);
     plan_clear(&plan);
-    least = (t->nworkers - 1) * t->policy.gpus_per_rank;
+    least = needed_sets(t, t->nworkers - 1) * t->policy.gpus_per_rank;
     return after < before && after < least ? "a master lowers the number of used GPUs" : NULL;
 }
 

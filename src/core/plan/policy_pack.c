@@ -78,7 +78,8 @@ static int next_set(const struct plan_work *work, const bool *taken, int needed)
 
 void plan_pack(struct plan_work *work, int nworkers)
 {
-    int size = work->policy->gpus_per_rank, kept = 0, needed = nworkers;
+    const int size = work->policy->gpus_per_rank, limit = work->policy->ranks_per_gpu;
+    int kept = 0, needed = limit ? (nworkers + limit - 1) / limit : nworkers;
     bool taken[NODE_MAX_GPUS] = {false};
 
     if (needed >= work->nsets)
