@@ -29,6 +29,21 @@ is 'cores, memory, threads, NIC' "$(ranks 4 "$demo" \
 1: 4-7,20-23 0 4 cores mlx5_0 unset
 2: 8-11,24-27 1 4 cores mlx5_1 unset
 3: 12-15,28-31 1 4 cores mlx5_1 unset'
+# ports STATE0 STATE1...: the demo machine whose NICs have infos of their ports, as hwloc writes them.
+ports() {
+    n=0
+    cp "$demo" "$tmp/ports.xml"
+    for states; do
+        infos=$(printf '%s' "$states" | awk -v RS=, '{ printf "<info name=\"Port%dState\" value=\"%d\"\/>", NR, $1 }')
+        sed -i "s/\\(<object type=\"OSDev\"[^>]*name=\"mlx5_$n\"[^>]*\\)\/>/\\1>$infos<\/object>/" "$tmp/ports.xml"
+        n=$((n + 1))
+    done
+    ranks 4 "$tmp/ports.xml" '$UCX_NET_DEVICES' --nic ucx | xargs
+}
+is 'NICs whose ports are up' "$(ports 4 4)" '0: mlx5_0:1 1: mlx5_0:1 2: mlx5_1:1 3: mlx5_1:1'
+is 'a NIC that is down is nobody'"'"'s' "$(ports 1 4)" '0: mlx5_1:1 1: mlx5_1:1 2: mlx5_1:1 3: mlx5_1:1'
+is 'of a NIC with two ports, the one that is up' "$(ports 4 1,4)" '0: mlx5_0:1 1: mlx5_0:1 2: mlx5_1:2 3: mlx5_1:2'
+is 'where all are down, the nearest' "$(ports 1 1)" '0: mlx5_0:1 1: mlx5_0:1 2: mlx5_1:1 3: mlx5_1:1'
 plan=$(bounded gpubind --plan --json --topology "$demo" --ranks 2 | sed 's/.*"plan":"\([^"]*\)".*/\1/')
 is 'plan and version' "$(ranks 2 "$demo" '$GPUBIND_PLAN gpubind $GPUBIND_VERSION')" \
     "$(for rank in 0 1; do echo "$rank: $plan $(gpubind --version)"; done)"

@@ -117,7 +117,9 @@ static void add_nic(const struct node *node, const struct plan_rank *rank,
     if (!*name)
         return;
     if (prefs->nic == NIC_UCX) {
-        text_add(&port, "%s:1", name);
+        const int active = node->nics[rank->nic].port;
+
+        text_add(&port, "%s:%d", name, active ? active : 1);
         add_text(list, ENV_DEFAULT, "UCX_NET_DEVICES", &port);
     } else if (prefs->nic == NIC_OFI) {
         add(list, ENV_DEFAULT,

@@ -57,6 +57,7 @@ struct gpu {
 
 struct nic {
     char name[32]; /* the name UCX, NCCL and libfabric use: "mlx5_0" */
+    int port;      /* its first active one; 0: it has none */
     char pci[24];
     struct idset cores;
 };

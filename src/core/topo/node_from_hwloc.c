@@ -8,21 +8,47 @@
 #include "core/base/text.h"
 #include "core/topo/hwloc_versions.h"
 
-static const char *nic_name(hwloc_obj_t pci)
+static hwloc_obj_t nic_device(hwloc_obj_t pci)
 {
     for (hwloc_obj_t os = pci->io_first_child; os; os = os->next_sibling)
         if (os->type == HWLOC_OBJ_OS_DEVICE && is_openfabrics(os))
-            return os->name;
+            return os;
     return NULL;
 }
 
-/* The NICs among the PCI functions, in order of address: their number. */
+#define PORTS 8       /* looked at: hwloc names the states of ports that are there */
+#define PORT_ACTIVE 4 /* IBTA's PortState: 1 down, 2 initialize, 3 armed */
+
+/* The first port that is active, or nothing is known of; 0: none is. */
+static int nic_port(hwloc_obj_t pci)
+{
+    const hwloc_obj_t os = nic_device(pci);
+    bool known = false;
+
+    for (int port = 1; port <= PORTS; port++) {
+        const char *state;
+        char name[24];
+
+        snprintf(name, sizeof name, "Port%dState", port);
+        state = hwloc_obj_get_info_by_name(os, name);
+        known |= state != NULL;
+        if (state && atoi(state) == PORT_ACTIVE)
+            return port;
+    }
+    return known ? 0 : 1;
+}
+
+/* The NICs among the PCI functions, in order of address: their number. Without those that have no active port, where
+ * another one has. */
 static int keep_nics(hwloc_obj_t *pcis, int npcis)
 {
+    bool any_active = false;
     int n = 0;
 
     for (int i = 0; i < npcis; i++)
-        if (nic_name(pcis[i]))
+        any_active |= nic_device(pcis[i]) && nic_port(pcis[i]);
+    for (int i = 0; i < npcis; i++)
+        if (nic_device(pcis[i]) && (nic_port(pcis[i]) || !any_active))
             pcis[n++] = pcis[i];
     qsort(pcis, (size_t)n, sizeof *pcis, hwloc_by_address);
     return n;
@@ -103,7 +129,8 @@ static void describe_devices(hwloc_topology_t topology, const struct vendor *ven
         cores_near(node, topology, gpus[g], &node->gpus[g].cores);
     }
     for (int n = 0; n < node->nnics; n++) {
-        text_copy(node->nics[n].name, sizeof node->nics[n].name, nic_name(nics[n]));
+        text_copy(node->nics[n].name, sizeof node->nics[n].name, nic_device(nics[n])->name);
+        node->nics[n].port = nic_port(nics[n]);
         pci_text(nics[n], node->nics[n].pci, sizeof node->nics[n].pci);
         cores_near(node, topology, nics[n], &node->nics[n].cores);
     }
