@@ -90,28 +90,35 @@ static void check_variable(struct checking *checking)
         }
 }
 
-/* Whether the i-th entry of a comma-separated list names the device. */
-static bool entry_is(const char *list, int i, const char *name)
+/* The i-th entry of a comma-separated list, which goes on behind it; NULL: there is none. */
+static const char *entry(const char *list, int i)
 {
     for (; i > 0 && list; i--) {
         list = strchr(list, ',');
         list += list != NULL;
     }
-    if (!list)
+    return list;
+}
+
+static bool is_named(const char *text, const char *name)
+{
+    if (!text)
         return false;
-    if (strncasecmp(list, "GPU-", 4) == 0 || strncasecmp(list, "MIG-", 4) == 0)
-        list += 4;
-    return strncasecmp(list, name, strlen(name)) == 0;
+    if (strncasecmp(text, "GPU-", 4) == 0 || strncasecmp(text, "MIG-", 4) == 0)
+        text += 4;
+    return strncasecmp(text, name, strlen(name)) == 0;
 }
 
 /* One of the devices that the rank sees is its i-th GPU, by UUID or, where that
  * cannot be read, by PCI address. Returns its position, or -1. */
 static int find_seen(const struct cuda_seen *seen, int i)
 {
+    const char *uuid = entry(planned("GPUBIND_GPU_UUID"), i);
+    const char *pci = entry(planned("GPUBIND_GPU_PCI"), i);
+    const bool has_uuid = uuid && *uuid && *uuid != ',';
+
     for (int s = 0; s < seen->n; s++)
-        if (entry_is(planned("GPUBIND_GPU_UUID"), i, seen->uuid[s]) ||
-            (!*planned("GPUBIND_GPU_UUID") &&
-             entry_is(planned("GPUBIND_GPU_PCI"), i, seen->pci[s])))
+        if (has_uuid ? is_named(uuid, seen->uuid[s]) : is_named(pci, seen->pci[s]))
             return s;
     return -1;
 }

@@ -36,6 +36,7 @@ shell_tests = $(long_tests) \
 	tests/bench/bench_stream.t \
 	tests/bench/plot.t \
 	tests/bench/plot_trace.t \
+	tests/bin/check.t \
 	tests/bin/cli_bad_files.t \
 	tests/bin/cli_bad_launcher.t \
 	tests/bin/cli_bad_machine.t \
