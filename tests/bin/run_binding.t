@@ -21,6 +21,8 @@ one=$(plain)
 all=$(bounded gpubind --quiet --bind package sh -c "$mask")
 check 'mpirun binds by default: something to replace' test "$one" != "$all"
 is 'the default binding is replaced' "$(placed)" "$all"
+is "... of the second rank, whose first is another program's" \
+    "$(bounded "$MPIRUN" -np 1 true : -np 1 gpubind --quiet --bind package sh -c "$mask" 2>/dev/null)" "$all"
 is 'asked for: --bind-to core' "$(placed --bind-to core)" "$one"
 is 'asked for: -bind-to core' "$(placed -bind-to core)" "$one"
 is 'asked for: --bind-to none' "$(placed --bind-to none)" "$all"

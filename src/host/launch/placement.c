@@ -142,7 +142,8 @@ static bool has_default_shape(const struct node *node, const struct facts *facts
     for (int i = 0; i < n; i++) {
         if (facts[i].binding != BINDING_DEFAULT && facts[i].binding != BINDING_UNKNOWN)
             return false;
-        cores = cores && i < node->ncores && pus_within(&facts[i].cpus, &node->cores[i]);
+        cores = cores && facts[i].local < node->ncores &&
+                pus_within(&facts[i].cpus, &node->cores[facts[i].local]);
         wholes = wholes && facts[i].binding == BINDING_DEFAULT && is_whole(node, &facts[i].cpus);
     }
     return cores || wholes;
