@@ -165,19 +165,21 @@ GPUBIND_PUBLIC int gpubind_request_get_status(gpubind_request request, int *flag
 /* A receive that has no message yet ends, and its status says that it is cancelled; others,
  * and sends, end as if nothing had been said. A wait or test is needed all the same. */
 GPUBIND_PUBLIC int gpubind_cancel(gpubind_request *request);
-/* Of any request. An active one comes to its end; nobody hears of it. */
+/* Of any request. An active one completes in the background, and its errors are not returned. A persistent one that was
+ * started on a stream may be freed only when the stream has done that work, and no graph that holds it is launched any
+ * more. */
 GPUBIND_PUBLIC int gpubind_request_free(gpubind_request *request);
 /* Moves what can be moved, without waiting. */
 GPUBIND_PUBLIC int gpubind_progress(void);
 
-/* ---- in the order of a stream: the calls return at once, also when a stream is NULL
- * (the legacy default stream of the current context) */
+/* ---- in the order of a stream, which may be NULL (the legacy default stream of the current context): the calls do not
+ * wait for messages, but may wait until earlier messages of the stream leave room */
 
 /* cudaStream_t and CUstream are this. */
 typedef struct CUstream_st *gpubind_stream;
 
 /* The message leaves, or is received, after earlier work in the stream; later work in it
- * comes after the buffer was sent, or filled. The host does not wait. What goes wrong
+ * comes after the buffer was sent, or filled; the host does not wait for that. What goes wrong
  * lets the stream go on, and is returned by the next call with that stream. Sends and
  * receives match those of the calls above. */
 GPUBIND_PUBLIC int gpubind_send_on_stream(const void *buf, int count, MPI_Datatype type, int dest,
@@ -196,8 +198,9 @@ GPUBIND_PUBLIC int gpubind_isend_on_stream(const void *buf, int count, MPI_Datat
                                            int tag, MPI_Comm comm, gpubind_stream stream);
 GPUBIND_PUBLIC int gpubind_irecv_on_stream(void *buf, int count, MPI_Datatype type, int source,
                                            int tag, MPI_Comm comm, gpubind_stream stream);
-/* A hint: nonblocking calls with the stream from now on go together, at the next quiet or blocking call with it, which
- * has to follow. The sends take one launch then, in place of one each. */
+/* Begins a group: nonblocking messages of the stream from now on may leave together, as late as the next quiet or
+ * blocking call with it. That call must follow, or the other ranks wait for ever. The sends take one launch then, in place
+ * of one each. */
 GPUBIND_PUBLIC int gpubind_group_on_stream(gpubind_stream stream);
 /* Later work in the stream comes after all that was sent and received on it so far. */
 GPUBIND_PUBLIC int gpubind_quiet_on_stream(gpubind_stream stream);
@@ -224,7 +227,8 @@ GPUBIND_PUBLIC int gpubind_startall(int n, gpubind_request requests[]);
  * the stream go on, as above. To and from other nodes with MPI_THREAD_MULTIPLE alone.
  * Between GPUs that reach each other the nth send to a rank with a tag and the nth receive
  * there are connected, and meet only each other from then on; then it may be captured into
- * a graph, after a first start. */
+ * a graph, after a first start. Until they are connected the call may wait until the process of
+ * the other side has called the library. */
 GPUBIND_PUBLIC int gpubind_startall_on_stream(int n, gpubind_request requests[],
                                               gpubind_stream stream);
 
@@ -252,7 +256,7 @@ struct gpubind_halo_grid {
 
 /* Collective over comm. Its ranks that have a GPU make the grid, in their order, the
  * last dimension running fastest; the others get GPUBIND_HALO_NULL. arrays: narrays of
- * them on this rank's GPU, each with its ghost cells, whose exchange may be started. */
+ * them in memory of this rank's GPU or host memory, each with its ghost cells, whose exchange may be started. */
 GPUBIND_PUBLIC int gpubind_halo_create(MPI_Comm comm, const struct gpubind_halo_grid *grid,
                                        int narrays, void *const arrays[], gpubind_halo *halo);
 /* Sends the boundary cells of that array to the neighbours and receives its ghost cells;
@@ -289,7 +293,7 @@ struct gpubind_peers {
     char *access; /* n * n: access[i * n + j] is one of GPUBIND_PEER_... */
 };
 enum {
-    GPUBIND_PEER_NONE = 0,   /* on one node, but neither can reach the other */
+    GPUBIND_PEER_NONE = 0,   /* on one node, but at least one cannot reach the other */
     GPUBIND_PEER_DIRECT = 1, /* one copy, through peer access or on the same GPU */
     GPUBIND_PEER_REMOTE = 2, /* not on the same node */
     GPUBIND_PEER_NO_GPU = 3  /* one of the two has no GPU */
@@ -365,8 +369,8 @@ GPUBIND_PUBLIC int gpubind_signal_on_stream(int signal, unsigned long long value
 GPUBIND_PUBLIC int gpubind_put_signal_on_stream(const void *buf, size_t nbytes, int signal,
                                                 unsigned long long value, int target, size_t offset,
                                                 gpubind_win win, gpubind_stream stream);
-/* Later work in the stream waits until that signal word of this rank is value or more,
- * and then sees what was put before it. */
+/* Later work in the stream waits until that signal word of this rank is value or more, modulo
+ * 2^64 (less than 2^63 ahead), and then sees what was put before it. */
 GPUBIND_PUBLIC int gpubind_wait_signal_on_stream(int signal, unsigned long long value,
                                                  gpubind_win win, gpubind_stream stream);
 

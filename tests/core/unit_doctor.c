@@ -109,7 +109,7 @@ static const struct {
     {"hwloc-plugins", add_opencl, "slows", "starts all GPUs", "export HWLOC_COMPONENTS=-opencl\n"},
     {"hwloc-plugins", add_opencl_to_list, "slows", "starts all GPUs", "HWLOC_COMPONENTS=-gl,-opencl\n"},
     {"hwloc-plugins", add_cuda, "slows", "starts all GPUs", "export HWLOC_COMPONENTS=-cuda\n"},
-    {"cuda-aware", lose_aware, "note", "libgpubind passes it on any MPI: Open MPI", "gpubind --gpu-aware ./app"},
+    {"cuda-aware", lose_aware, "note", "crashes without gpubind: Open MPI", "gpubind --gpu-aware ./app"},
 };
 /* clang-format on */
 #define NFINDS (int)(sizeof finds / sizeof finds[0])

@@ -256,7 +256,8 @@ void test_on_stream_channels(void)
     for (int i = 0; i < MOST; i++)
         on_stream(i, streams[i]);
     if (receives) {
-        is_int(is_said("these may keep back all others", is_free ? 3 : 30), !is_free, "it is said");
+        is_int(is_said("no other stream may be able to run", is_free ? 3 : 30), !is_free,
+               "it is said");
         MPI_Send(NULL, 0, MPI_BYTE, other, 0, MPI_COMM_WORLD);
     }
     for (int i = 0; i < MOST; i++)

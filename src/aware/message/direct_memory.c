@@ -163,7 +163,7 @@ static bool enter(const void *gpu, struct entered *entered)
     return true;
 }
 
-/* Work in the legacy stream of the memory's context is not complete. */
+/* Between direct_look_begin and direct_look_end the driver is asked once for a context. */
 static __thread struct {
     int depth;
     gpu_context idle; /* its legacy stream had no work, or what it had is done */
@@ -213,6 +213,7 @@ static bool is_busy_here(const struct entered *entered)
     return busy;
 }
 
+/* Work in the legacy stream of the memory's context is not complete. */
 static bool is_busy(const void *gpu)
 {
     struct entered entered;

@@ -50,8 +50,8 @@ static void tell_failure(const struct direct_slot *slot)
 
     if (!atomic_flag_test_and_set(&told))
         fprintf(stderr,
-                "gpubind: there is no host memory for a message of %llu bytes to rank %d of "
-                "MPI_COMM_WORLD, which does not come for it\n",
+                "gpubind: no host memory is left to buffer a message of %llu bytes to rank %d of "
+                "MPI_COMM_WORLD, which has not received it yet; the send waits\n",
                 (unsigned long long)slot->nbytes, slot->dest);
 }
 

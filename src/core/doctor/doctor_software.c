@@ -129,8 +129,8 @@ void doctor_cuda_aware(const struct doctor_facts *facts, struct doctor_result *r
             continue;
         if (result->state != DOCTOR_FOUND)
             doctor_found(result, DOCTOR_NOTE,
-                         "this MPI does not take GPU memory, and a program that passes it some "
-                         "ends; libgpubind passes it on any MPI: %s %s",
+                         "this MPI is not CUDA-aware: a program that passes it GPU memory "
+                         "crashes without gpubind: %s %s",
                          mpi->name, mpi->version);
         else
             text_add(&result->sentence, ", %s %s", mpi->name, mpi->version);

@@ -8,7 +8,7 @@ static const struct {
     const char *letters, *meaning;
 } words[CONNECTIONS] = {
     [CONNECTION_SELF] = {"X", "the GPU itself"},
-    [CONNECTION_SYS] = {"SYS", "PCIe and the link between NUMA nodes, or it is not known where"},
+    [CONNECTION_SYS] = {"SYS", "PCIe and the interconnect between NUMA nodes, or unknown"},
     [CONNECTION_NODE] = {"NODE", "PCIe and the link between host bridges of one NUMA node"},
     [CONNECTION_PHB] = {"PHB", "PCIe and one host bridge, which mostly is the CPU"},
     [CONNECTION_PXB] = {"PXB", "several PCIe bridges, no host bridge"},

@@ -66,14 +66,14 @@ struct gpu *gpu_current(struct gpubind_error *err);
 /* The GPU that a pointer's context and ordinal name; context may be NULL (memory of
  * a pool), then the current one if it is of that device, else the primary. */
 struct gpu *gpu_of(gpu_context context, int ordinal, struct gpubind_error *err);
+/* The same of memory with that ID, which is unique in a process. Makes no driver call for memory
+ * that is older than what was asked for before. */
+struct gpu *gpu_of_memory(gpu_context context, int ordinal, uint64_t id, struct gpubind_error *err);
 /* The head of the list of all GPUs, linked by `next`; NULL: none yet. */
 struct gpu *gpu_first(void);
 /* Loads the kernels of GPUs that were first seen while streams waited for the library, if that is
  * possible now. */
 void gpus_load_kernels(void);
-/* The same of memory with that ID, which is unique in a process. Makes no driver call for memory
- * that is older than what was asked for before. */
-struct gpu *gpu_of_memory(gpu_context context, int ordinal, uint64_t id, struct gpubind_error *err);
 /* The application has reset the device, or destroyed the context: its streams, events, modules,
  * memory, mappings and page locks are gone, and their handles must not be used. A struct gpu is
  * kept until the end, so that its address identifies it. */

@@ -47,9 +47,10 @@ void stream_channels_look(void)
     else if (full_since == 0)
         full_since = clock_seconds();
     else if (limit > 0 && clock_seconds() - full_since > limit)
-        warn_once(WARN_CHANNELS,
-                  "%d streams have been at messages for %.0f s, and a GPU reads this process' "
-                  "streams through %d channels: these may keep back all others; "
-                  "CUDA_DEVICE_MAX_CONNECTIONS, up to 32, says how many channels there are",
-                  others_behind(stream) + 1, limit, stream->gpu->channels);
+        warn_once(
+            WARN_CHANNELS,
+            "%d streams have waited for messages for %.0f s, and this process has %d hardware "
+            "queues on the GPU: no other stream may be able to run; "
+            "CUDA_DEVICE_MAX_CONNECTIONS, up to 32, says how many queues there are",
+            others_behind(stream) + 1, limit, stream->gpu->channels);
 }

@@ -1,6 +1,6 @@
 /* Room for chunks of messages under way: BOUNCE_BUFFERS of BOUNCE_BYTES for sends, in shared
- * memory, on each GPU that needs them, or (network path) of this process alone; and
- * as many for receives on the network path. */
+ * memory and on each GPU that needs them; on the network path BOUNCE_BUFFERS of
+ * PRIVATE_BOUNCE_BYTES of this process for sends, and as many for receives. */
 #ifndef GPUBIND_MPI_TRANSPORT_BOUNCE_POOL_H
 #define GPUBIND_MPI_TRANSPORT_BOUNCE_POOL_H
 
