@@ -139,6 +139,15 @@ is 'groups of ranks with the same GPUs: each rank has its own' "$said" '0 gpu 17
 is '... which is said' "$(notices | grep -c '4 ranks were given lists of several GPUs in common: each has 1 of its list')" 1
 grouped 6 --ids index
 is '... more ranks share them evenly' "$(echo "$said" | cut -d' ' -f4 | xargs)" '0 0 1 2 2 3'
+grouped 6 --ids index --overflow idle
+is '... or those that find none left are idle' "$(echo "$said" | cut -d' ' -f2,4 | xargs)" 'gpu 0 gpu 1 idle gpu 2 gpu 3 idle'
+is '... which is said' "$(notices | grep -c '2 of these are idle: their lists have too few GPUs')" 1
+grouped 6 --ids index --ranks-per-gpu 1
+is '... also by --ranks-per-gpu' "$(echo "$said" | cut -d' ' -f2,4 | xargs)" 'gpu 0 gpu 1 idle gpu 2 gpu 3 idle'
+grouped 6 --ids index --ranks-per-gpu 2
+is '... as many as that allows share' "$(echo "$said" | cut -d' ' -f4 | xargs)" '0 0 1 2 2 3'
+grouped 6 --ids index --overflow error
+is '... or it is an error' "$status $(grep -c '3 ranks want a GPU of the list that they were given, which has room for 2' "$tmp/err")" '125 1'
 grouped 4 --ids index --gpus-per-rank 2
 is '... or have as many as were asked for' "$(echo "$said" | cut -d' ' -f4 | xargs)" '0,1 0,1 2,3 2,3'
 grouped 4 --ids index --master 0

@@ -63,6 +63,7 @@ static int refine(struct node *node)
 /* The same, and what one rank then sees; notes may say something. */
 static int see(struct node *node, struct text *notes)
 {
+    static const struct policy policy = {.gpus_per_rank = 1};
     struct facts facts;
     struct job job;
     struct gpubind_error err = {""};
@@ -72,7 +73,7 @@ static int see(struct node *node, struct text *notes)
     nvidia_minors(root, &facts.minors);
     job_unbound(node, 1, &job);
     if (status == 0)
-        status = visible_gpus_apply(node, &facts, &job, 1, notes, &err);
+        status = visible_gpus_apply(node, &facts, &job, &policy, notes, &err);
     job_clear(&job);
     return status;
 }

@@ -267,8 +267,7 @@ static int make_job(struct placement *placement, const struct rules *rules,
         text_add(notes, "%s: %s; UUIDs and links that it alone knows are missing\n",
                  placement->node.name, placement->node.nvml_failure);
     job_mark_masters(job, rules->masters, rules->nmasters);
-    if (visible_gpus_apply(&placement->node, facts, job, rules->policy.gpus_per_rank, notes, err) <
-        0)
+    if (visible_gpus_apply(&placement->node, facts, job, &rules->policy, notes, err) < 0)
         return -1;
     count_taken(placement);
     return keep_planned(placement, facts, err);

@@ -243,16 +243,25 @@ static bool is_same(const struct visible_list *a, const struct visible_list *b)
     return a->n == b->n && memcmp(a->gpu, b->gpu, (size_t)a->n * sizeof *a->gpu) == 0;
 }
 
+/* How many of the ranks that have nsets sets in common get one, by --overflow and --ranks-per-gpu. */
+static int count_served(const struct policy *policy, int nsets, int nranks)
+{
+    const int each = policy->ranks_per_gpu ? policy->ranks_per_gpu : 1;
+    const bool share = !policy->ranks_per_gpu && policy->overflow == OVERFLOW_SHARE;
+
+    return share || nranks <= nsets * each ? nranks : nsets * each;
+}
+
 /* Several ranks were given the same list, as tasks bound to the GPUs of a socket are: each gets a set of it, in turn.
- * false: it has the list to itself, or one GPU. */
-static bool deal(const struct job *job, const struct facts *facts, struct look *looks, int r,
-                 int gpus_per_rank)
+ * 0: it has the list to itself, or one GPU. -1: there are more ranks than --overflow error has them. */
+static int deal(const struct job *job, const struct facts *facts, struct look *looks, int r,
+                const struct policy *policy, struct gpubind_error *err)
 {
     struct look *look = &looks[r];
-    int before = 0, all = 0, nsets;
+    int before = 0, all = 0, nsets, served;
 
     if (job->ranks[r].master || facts[r].planned || look->list.n < 2)
-        return false;
+        return 0;
     for (int i = 0; i < job->nranks; i++) {
         bool shares = !job->ranks[i].master && is_same(&looks[i].list, &look->list);
 
@@ -260,14 +269,21 @@ static bool deal(const struct job *job, const struct facts *facts, struct look *
         all += shares;
     }
     if (all < 2)
-        return false;
-    look->share = gpus_per_rank < look->list.n ? gpus_per_rank : look->list.n;
+        return 0;
+    look->share = policy->gpus_per_rank < look->list.n ? policy->gpus_per_rank : look->list.n;
     nsets = look->list.n / look->share;
-    look->first = (all > nsets ? before * nsets / all : before) * look->share;
-    return true;
+    served = count_served(policy, nsets, all);
+    if (served < all && policy->overflow == OVERFLOW_ERROR)
+        return error_set(
+            err, "%d ranks want a GPU of the list that they were given, which has room for %d", all,
+            served);
+    look->first = (served > nsets ? before * nsets / served : before) * look->share;
+    if (before >= served)
+        look->first = look->list.n;
+    return 1;
 }
 
-/* Each rank has what it was given, or its share of that. */
+/* Each rank has what it was given, or its share of that, which may be nothing. */
 static int keep_all(struct node *node, struct job *job, struct look *looks,
                     struct gpubind_error *err)
 {
@@ -276,11 +292,12 @@ static int keep_all(struct node *node, struct job *job, struct look *looks,
     withhold_rest(node, looks, job->nranks);
     for (int r = 0; r < job->nranks && status == 0; r++) {
         struct look *look = &looks[r];
+        const int left = look->list.n - look->first;
 
         if (look->share > 0) {
+            look->list.n = look->share < left ? look->share : left;
             memmove(look->list.gpu, look->list.gpu + look->first,
-                    (size_t)look->share * sizeof *look->list.gpu);
-            look->list.n = look->share;
+                    (size_t)look->list.n * sizeof *look->list.gpu);
         }
         status = keep_rank(node, &look->list, &job->ranks[r], err);
         job->ranks[r].dealt = look->share > 0;
@@ -289,18 +306,27 @@ static int keep_all(struct node *node, struct job *job, struct look *looks,
 }
 
 static int deal_and_keep(struct node *node, const struct facts *facts, struct job *job,
-                         struct look *looks, int gpus_per_rank, struct text *notes,
+                         struct look *looks, const struct policy *policy, struct text *notes,
                          struct gpubind_error *err)
 {
-    int ndealt = 0;
+    int ndealt = 0, nidle = 0;
 
-    for (int r = 0; r < job->nranks; r++)
-        ndealt += deal(job, facts, looks, r, gpus_per_rank);
+    for (int r = 0; r < job->nranks; r++) {
+        const int dealt = deal(job, facts, looks, r, policy, err);
+
+        if (dealt < 0)
+            return -1;
+        ndealt += dealt;
+        nidle += dealt && looks[r].first == looks[r].list.n;
+    }
     if (ndealt > 0)
         text_add(
             notes,
             "%s: %d ranks were given lists of several GPUs in common: each has %d of its list\n",
-            node->name, ndealt, gpus_per_rank);
+            node->name, ndealt, policy->gpus_per_rank);
+    if (nidle > 0)
+        text_add(notes, "%s: %d of these are idle: their lists have too few GPUs\n", node->name,
+                 nidle);
     return keep_all(node, job, looks, err);
 }
 
@@ -315,7 +341,7 @@ static int keep_firsts(struct node *node, struct job *job, struct look *looks,
 }
 
 static int compare(struct node *node, const struct facts *facts, struct job *job,
-                   struct look *looks, int gpus_per_rank, struct text *notes,
+                   struct look *looks, const struct policy *policy, struct text *notes,
                    struct gpubind_error *err)
 {
     struct idset first, seen;
@@ -329,7 +355,7 @@ static int compare(struct node *node, const struct facts *facts, struct job *job
         rotated |= r && begins_otherwise(&looks[r].list, &looks[0].list, &facts[r]);
     }
     if (differ)
-        return deal_and_keep(node, facts, job, looks, gpus_per_rank, notes, err);
+        return deal_and_keep(node, facts, job, looks, policy, notes, err);
     if (rotated)
         return keep_firsts(node, job, looks, err);
     note_visible(node, &looks[0], notes);
@@ -338,7 +364,7 @@ static int compare(struct node *node, const struct facts *facts, struct job *job
 }
 
 int visible_gpus_apply(struct node *node, const struct facts *facts, struct job *job,
-                       int gpus_per_rank, struct text *notes, struct gpubind_error *err)
+                       const struct policy *policy, struct text *notes, struct gpubind_error *err)
 {
     struct look *looks;
     int status;
@@ -347,7 +373,7 @@ int visible_gpus_apply(struct node *node, const struct facts *facts, struct job 
     if (!node->ngpus)
         return 0;
     looks = malloc((size_t)job->nranks * sizeof *looks);
-    status = looks ? compare(node, facts, job, looks, gpus_per_rank, notes, err)
+    status = looks ? compare(node, facts, job, looks, policy, notes, err)
                    : error_set(err, "out of memory");
     free(looks);
     return status;

@@ -6,10 +6,10 @@
 
 /* facts are in the order of the job's ranks. If all ranks see the same GPUs, the others are
  * removed from the node. If they differ, or the first ones of their lists do, something assigned
- * GPUs to ranks before: each rank of the job keeps those that it sees, or gpus_per_rank of them where other
- * ranks have the same list. */
+ * GPUs to ranks before: each rank of the job keeps those that it sees, or where other ranks have the same list,
+ * its share of that, by the policy's gpus_per_rank, ranks_per_gpu and overflow. */
 int visible_gpus_apply(struct node *node, const struct facts *facts, struct job *job,
-                       int gpus_per_rank, struct text *notes, struct gpubind_error *err);
+                       const struct policy *policy, struct text *notes, struct gpubind_error *err);
 
 /* Fails where a list of visible devices names a GPU by a UUID that may be that of one whose
  * UUID cannot be read. */
