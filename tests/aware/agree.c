@@ -372,6 +372,32 @@ static void traffic(void)
     }
 }
 
+/* Rank 0 waits in the collective for rank 1, which comes when rank 0's MPI has answered its MPI_Ssend; a message that rank
+ * 0 receives later lies there meanwhile. */
+static void early(void)
+{
+    struct buffer buffer;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int in = 0, later = 0, one = 1;
+
+    need_filled(&buffer, MEMORY_DEVICE, BIG, 5);
+    for (int i = 0; i < 3; i++) {
+        if (job.rank == 0) {
+            MPI_Irecv(&in, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD, &request);
+        } else if (job.rank == 1) {
+            MPI_Isend(&one, 1, MPI_INT, 0, TAG + 1, MPI_COMM_WORLD, &request);
+            nap(100);
+            MPI_Ssend(&one, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD);
+        }
+        MPI_Bcast(buffer.at, BIG, MPI_BYTE, 0, MPI_COMM_WORLD);
+        received(&buffer, BIG, 5, "the broadcast");
+        if (job.rank == 0)
+            MPI_Recv(&later, 1, MPI_INT, 1, TAG + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    buffer_clear(&buffer);
+}
+
 /* ---- threads */
 
 struct worker {
@@ -472,6 +498,7 @@ int main(int argc, char **argv)
     test("many communicators", many_comms);
     test("halves, reversed ranks, one rank", halves);
     test("messages beside it", traffic);
+    test("a message that is received behind it", early);
     if (job.threads == MPI_THREAD_MULTIPLE) {
         test("threads", threads);
     } else {
