@@ -1,6 +1,7 @@
 /* Receives that are longer than their message. */
 #include "tests/aware/direct.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 static const enum memory kinds[] = {MEMORY_DEVICE, MEMORY_HOST, MEMORY_MANAGED, MEMORY_PINNED};
@@ -43,7 +44,45 @@ static void test_longer(void)
     }
 }
 
+/* A sender of MPI_PACKED does not know the elements of its receiver. */
+static void test_packed(void)
+{
+    struct element {
+        char letter;
+        double number;
+    } elements[400];
+    const int n = sizeof elements / sizeof *elements, lengths[] = {1, 1};
+    const MPI_Aint places[] = {0, offsetof(struct element, number)};
+    const MPI_Datatype types[] = {MPI_CHAR, MPI_DOUBLE};
+    MPI_Datatype pair, type;
+    struct buffer packed;
+    int at = 0, room = 0, bad = 0;
+
+    job_test("packed data, received in a type with gaps");
+    MPI_Type_create_struct(2, lengths, places, types, &pair);
+    MPI_Type_create_resized(pair, 0, sizeof *elements, &type);
+    MPI_Type_commit(&type);
+    MPI_Pack_size(n, type, messages, &room);
+    need_buffer(&packed, MEMORY_DEVICE, (size_t)room);
+    for (int i = 0; i < n; i++)
+        elements[i] = (struct element){(char)i, job.rank == 0 ? 1.5 * i : 0};
+    if (job.rank == 0) {
+        MPI_Pack(elements, n, type, packed.at, room, &at, messages);
+        MPI_Send(packed.at, at, MPI_PACKED, 1, TAG, messages);
+    } else if (job.rank == 1) {
+        MPI_Recv(elements, n, type, 0, TAG, messages, MPI_STATUS_IGNORE);
+        for (int i = 0; i < n; i++)
+            bad += elements[i].letter != (char)i || elements[i].number != 1.5 * i;
+        is_int(bad, 0, "wrong elements");
+    }
+    buffer_clear(&packed);
+    MPI_Type_free(&pair);
+    MPI_Type_free(&type);
+    job_result();
+}
+
 void test_lengths(void)
 {
     test_longer();
+    test_packed();
 }

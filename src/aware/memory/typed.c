@@ -72,15 +72,30 @@ bool typed_is_contiguous(const struct typed *typed, char **start)
     return contiguous;
 }
 
+#ifndef OPEN_MPI
+/* The receiver's type may have gaps where a basic one has none, and any elements where that is MPI_PACKED. */
+static bool divides_unit(MPI_Datatype type)
+{
+    int size = 0;
+
+    return type != MPI_PACKED && PMPI_Type_size(type, &size) == MPI_SUCCESS && size > 0 &&
+           TYPED_UNIT % size == 0;
+}
+#endif
+
 bool typed_needs_whole_elements(const struct typed *typed)
 {
 #ifdef OPEN_MPI
     (void)typed;
     return false;
 #else
-    const struct typed_shape *shape = typed_shape_take(typed->type);
-    bool needs = !shape;
+    const struct typed_shape *shape;
+    bool needs;
 
+    if (type_is_basic(typed->type))
+        return !divides_unit(typed->type);
+    shape = typed_shape_take(typed->type);
+    needs = !shape;
     if (shape && shape->is_regular)
         needs = type_may_have_holes((int)shape->regular.number);
     else if (shape)

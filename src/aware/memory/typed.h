@@ -44,8 +44,10 @@ char *typed_first(const struct typed *typed);
 char *typed_low(const struct typed *typed);
 /* Its bytes follow each other in memory, in the order of the type, from *start on. */
 bool typed_is_contiguous(const struct typed *typed, char **start);
-/* It has predefined elements of several sizes: MPICH refuses to receive such data in host memory, in a type with
- * gaps, from a message that comes, or ends, as bytes: no predefined element may come in parts. */
+#define TYPED_UNIT 16 /* bytes */
+/* It has, or MPI_PACKED may have, predefined elements of several sizes, or of one that does not divide TYPED_UNIT: MPICH
+ * refuses to receive such data in host memory, in a type with gaps, from a message that comes, or ends, as bytes: no
+ * predefined element may come in parts. */
 bool typed_needs_whole_elements(const struct typed *typed);
 /* Copies the first nbytes of it (or fewer, where it has fewer), which lie in host memory, to dense. Where that
  * cannot be, dense stays as it is. */

@@ -2,14 +2,12 @@
 
 #include "aware/memory/gpu_buffer.h"
 #include "aware/message/direct_memory.h"
-#include "mpi/datatype/type_contents.h"
 
 /* The last element of its descriptor, which is not as long as the data, may be a part; an MPI that refuses
  * such. */
 static bool may_end_in_a_part(const struct direct_data *data)
 {
-    return data->nbytes >= DIRECT_LARGE && (data->gaps || !type_is_basic(data->typed.type)) &&
-           typed_needs_whole_elements(&data->typed);
+    return data->nbytes >= DIRECT_LARGE && typed_needs_whole_elements(&data->typed);
 }
 
 bool direct_data_find(struct direct_data *data, const void *buf, MPI_Count count, MPI_Datatype type)

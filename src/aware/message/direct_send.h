@@ -4,12 +4,15 @@
 #ifndef GPUBIND_AWARE_DIRECT_SEND_H
 #define GPUBIND_AWARE_DIRECT_SEND_H
 
+#include "aware/memory/typed.h"
 #include "aware/message/direct_segment.h"
 
 /* The least and the step of the lengths of descriptors: not those of usual messages. */
 #define DIRECT_LENGTH 1552
 #define DIRECT_LENGTH_STEP 32
 #define DIRECT_LENGTH_MOST (DIRECT_LENGTH + (DIRECT_SLOTS - 1) * DIRECT_LENGTH_STEP)
+_Static_assert(DIRECT_LENGTH % TYPED_UNIT == 0 && DIRECT_LENGTH_STEP % TYPED_UNIT == 0,
+               "a descriptor ends behind a whole element");
 /* The data of a message that is not small overwrites all of the descriptor. */
 _Static_assert(DIRECT_LENGTH_MOST <= DIRECT_SMALL_ROOM, "a descriptor is shorter than its data");
 

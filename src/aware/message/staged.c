@@ -288,7 +288,7 @@ static int begin_one(struct staged *staged, const void *user, MPI_Count count, M
 {
     const struct staged_part part = {0, count, type};
 
-    if (!(use & STAGED_NOBODY) && gpu_is_in_use() &&
+    if (!(use & STAGED_NOBODY) && count > 0 && gpu_is_in_use() &&
         (user == MPI_BOTTOM || (!is_wrong(count, type) && !type_is_basic(type))))
         return staged_begin_parts(staged, user, 1, &part, use);
     staged_pass(staged, user);
