@@ -1,6 +1,7 @@
 /* MPI_Pack, MPI_Unpack, their external forms and MPI_Reduce_local with GPU memory: what they leave is
  * what the same call leaves in host memory, to the byte. Rank 0 prints the results. */
 #include <mpi.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "examples/device.h"
@@ -342,6 +343,32 @@ static void local_functions_in_an_operation(void)
     result("MPI's local functions in an operation");
 }
 
+/* Of a type whose first byte is not at its start. */
+static void look_at_places(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    (void)n, (void)type;
+    expect((uintptr_t)in % 16 == 0 && (uintptr_t)inout % 16 == 0, "elements are aligned");
+}
+
+static void alignment(void)
+{
+    const int lengths[] = {1, 1};
+    const MPI_Aint places[] = {1, 16};
+    const MPI_Datatype types[] = {MPI_CHAR, MPI_DOUBLE};
+    MPI_Datatype pair, type;
+    MPI_Op op;
+
+    MPI_Type_create_struct(2, lengths, places, types, &pair);
+    MPI_Type_create_resized(pair, 0, 32, &type);
+    MPI_Type_commit(&type);
+    MPI_Op_create(look_at_places, 1, &op);
+    MPI_Reduce_local(elements, others, N / 4, type, op);
+    MPI_Op_free(&op);
+    MPI_Type_free(&type);
+    MPI_Type_free(&pair);
+    result("an operation of the program's gets elements that are aligned as the GPU's");
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -361,6 +388,7 @@ int main(int argc, char **argv)
     as_a_message();
     reductions();
     local_functions_in_an_operation();
+    alignment();
     device_free(packed);
     device_free(others);
     device_free(elements);

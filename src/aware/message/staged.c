@@ -159,9 +159,13 @@ static int allocate_sparse(struct staged *staged)
     return result;
 }
 
+/* An operation of the application's may count on the alignment of its elements, whose first byte need not be the type's. */
+#define ALIGNMENT 64
+
 static int allocate(struct staged *staged)
 {
     struct staged_span all = {0, 0};
+    MPI_Aint shift;
 
     if (staged_is_absolute(staged))
         return allocate_sparse(staged);
@@ -175,9 +179,11 @@ static int allocate(struct staged *staged)
         all.low = span.low < all.low ? span.low : all.low;
         all.high = span.high > all.high ? span.high : all.high;
     }
-    if (!host_take(&staged->block, (size_t)(all.high - all.low), address_at(staged->user, all.low)))
+    shift = (all.low % ALIGNMENT + ALIGNMENT) % ALIGNMENT;
+    if (!host_take(&staged->block, (size_t)(shift + all.high - all.low),
+                   address_at(staged->user, all.low)))
         return MPI_ERR_NO_MEM;
-    staged->host = address_at(staged->block.at, -all.low);
+    staged->host = address_at(staged->block.at, shift - all.low);
     return MPI_SUCCESS;
 }
 
