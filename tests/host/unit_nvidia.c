@@ -91,49 +91,43 @@ static void reads_information(void)
     node_clear(&node);
 }
 
-/* Device file 0 is that of the second GPU: compare by device, not by index. */
-static void drops_hidden(void)
+/* The command takes the second of the three GPUs away. */
+static void drops_second(const char *command, const char *what)
 {
     struct text notes = {0};
     struct node node;
 
     set_up(&node);
-    run("rm dev/nvidia0");
-    tap_is_int(see(&node, &notes), 0, "a device file is missing");
-    tap_is_int(node.ngpus, 2, "its GPU is gone");
-    tap_ok(notes.bytes && strstr(notes.bytes, "1 GPU may not be opened"), "which is said");
+    run(command);
+    tap_is_int(see(&node, &notes), 0, what);
+    tap_is_int(node.ngpus, 2, "... it is gone");
+    tap_ok(notes.bytes && strstr(notes.bytes, "1 GPU may not be opened"), "... which is said");
     if (node.ngpus == 2) {
-        tap_is(node.gpus[0].pci, "fffe:10:00.0", "the first GPU stays");
-        tap_is(node.gpus[1].pci, "fffe:12:00.0", "the third GPU stays");
-        tap_is_int(node.gpus[1].index, 1, "and is number 1 now, as the driver counts");
+        tap_is(node.gpus[0].pci, "fffe:10:00.0", "... the first GPU stays");
+        tap_is(node.gpus[1].pci, "fffe:12:00.0", "... the third GPU stays");
+        tap_is_int(node.gpus[1].index, 1, "... and is number 1 now, as CUDA counts");
     }
     node_clear(&node);
     text_clear(&notes);
+}
+
+static void drops_hidden(void)
+{
+    struct text notes = {0};
+    struct node node;
+
+    /* compare by device, not by index */
+    drops_second("rm dev/nvidia0", "the second GPU's device file is missing");
     set_up(&node);
     run("rm dev/nvidia[0-9]");
     see(&node, &notes);
     tap_is_int(node.ngpus, 0, "no device file, no GPU");
     node_clear(&node);
     text_clear(&notes);
-}
-
-static void drops_excluded(void)
-{
-    struct text notes = {0};
-    struct node node;
-
-    set_up(&node);
-    run("echo 'GPU Excluded: No' >> proc/driver/nvidia/gpus/fffe:10:00.0/information && "
-        "printf 'GPU Excluded:\\t Yes\\n' >> proc/driver/nvidia/gpus/fffe:11:00.0/information");
-    tap_is_int(see(&node, &notes), 0, "a GPU that the driver was told to exclude");
-    tap_is_int(node.ngpus, 2, "... is gone, though its files are there");
-    tap_ok(notes.bytes && strstr(notes.bytes, "1 GPU may not be opened"), "... which is said");
-    if (node.ngpus == 2) {
-        tap_is(node.gpus[1].pci, "fffe:12:00.0", "the GPU behind it");
-        tap_is_int(node.gpus[1].index, 1, "... is number 1 now, as CUDA counts");
-    }
-    node_clear(&node);
-    text_clear(&notes);
+    drops_second(
+        "echo 'GPU Excluded: No' >> proc/driver/nvidia/gpus/fffe:10:00.0/information && "
+        "printf 'GPU Excluded:\\t Yes\\n' >> proc/driver/nvidia/gpus/fffe:11:00.0/information",
+        "a GPU that the driver was told to exclude");
 }
 
 /* Machines whose driver runs and whose first program of CUDA has nvidia-modprobe make the device files. */
@@ -165,21 +159,11 @@ static void has_files_made(void)
  * that it was given, the PCI bus shows all. */
 static void drops_unlisted(void)
 {
-    struct text notes = {0};
     struct gpubind_error err;
     struct node node;
 
-    set_up(&node);
-    run("rm -r dev/nvidia0 proc/driver/nvidia/gpus/fffe:11:00.0");
-    tap_is_int(see(&node, &notes), 0, "a GPU that the driver does not list");
-    tap_is_int(node.ngpus, 2, "... is gone");
-    tap_ok(notes.bytes && strstr(notes.bytes, "1 GPU may not be opened"), "... which is said");
-    if (node.ngpus == 2) {
-        tap_is(node.gpus[1].pci, "fffe:12:00.0", "the GPU behind it");
-        tap_is_int(node.gpus[1].index, 1, "... is number 1 now, as CUDA counts");
-    }
-    node_clear(&node);
-    text_clear(&notes);
+    drops_second("rm -r dev/nvidia0 proc/driver/nvidia/gpus/fffe:11:00.0",
+                 "a GPU that the driver does not list");
     set_up(&node);
     run("rm -r proc/driver/nvidia/gpus/fffe:1[02]:00.0");
     tap_is_int(nvidia_refine(root, NVML_NEVER, &node, &err), 0, "the same without NVML");
@@ -317,7 +301,6 @@ int main(void)
     }
     reads_information();
     drops_hidden();
-    drops_excluded();
     has_files_made();
     drops_unlisted();
     counts_minors();
