@@ -44,27 +44,10 @@ static const char *find(char *const *env, const char *name)
     return NULL;
 }
 
-/* A value like "gres/gpu:1". */
+/* A value like "gres/gpu:single:1". */
 static bool names_gpus(const char *value)
 {
     return value && strstr(value, "gpu");
-}
-
-/* A value of --gpu-bind, or one like "gres/gpu:verbose,none": each task is to see all GPUs of its step. */
-static bool binds_none(const char *value)
-{
-    const char *how = value ? strstr(value, "gpu:") : NULL;
-
-    how = how ? how + strlen("gpu:") : value;
-    if (how && strncmp(how, "verbose,", strlen("verbose,")) == 0)
-        how += strlen("verbose,");
-    return how && strncmp(how, "none", 4) == 0 && strcspn(how, "+,") == 4;
-}
-
-/* A value like "gres/gpu:single:1". */
-static bool binds_gpus(const char *value)
-{
-    return names_gpus(value) && !binds_none(value);
 }
 
 static bool concerns_gpubind(const char *entry)
@@ -112,16 +95,12 @@ static bool relay_variables(char *const *env)
 
 /* As far as it shows so early: newer versions of Slurm say it in SLURM_TRES_*, older ones
  * in the others, and of sbatch's and salloc's options only. A shard of a GPU is chosen by
- * Slurm, too; --gpu-bind=none turns off what the other options imply. */
+ * Slurm, too. */
 static bool slurm_chooses(char *const *env)
 {
     static const char *const words[] = {"SLURM_GPU_BIND", "SLURM_GPUS_PER_TASK",
-                                        "SLURM_NTASKS_PER_TRES"};
+                                        "SLURM_NTASKS_PER_TRES", "SLURM_SHARDS_ON_NODE"};
 
-    if (find(env, "SLURM_SHARDS_ON_NODE"))
-        return true;
-    if (binds_none(find(env, "SLURM_TRES_BIND")) || binds_none(find(env, "SLURM_GPU_BIND")))
-        return false;
     if (names_gpus(find(env, "SLURM_TRES_BIND")) || names_gpus(find(env, "SLURM_TRES_PER_TASK")))
         return true;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -164,7 +143,7 @@ static bool slurm_chose(char *const *env)
 {
     const char *step = getenv("GPUBIND_RELAY_GPUS"), *task = find(env, "SLURM_STEP_GPUS");
 
-    return binds_gpus(find(env, "SLURMD_TRES_BIND")) ||
+    return names_gpus(find(env, "SLURMD_TRES_BIND")) ||
            (step && (!task || strcmp(step, task) != 0));
 }
 

@@ -180,15 +180,6 @@ if [ -r "$relay_file" ]; then
 1 left alone: 1' ;;
         esac
     done
-    job -N 1 -n 2 --gres=gpu:2 sh -c "$sees"
-    said >"$tmp/shared"
-    for bind in gres/gpu:none gres/gpu:verbose,none gres/gpu:single:1; do # as newer versions say of --gpu-bind
-        job SLURM_TRES_BIND=$bind -N 1 -n 2 --gres=gpu:2 sh -c "$sees"
-        case $bind in
-        *none) is "$bind: gpubind chooses" "$(grep -c '^1 gpu: ' "$tmp/shared") $(said)" "2 $(cat "$tmp/shared")" ;;
-        *) is "$bind: it does not" "$(said)" '2 left alone: 0,1' ;;
-        esac
-    done
     job -N 1 -n 2 --gres=gpu:2 --gpu-bind=mask_gpu:3,3 sh -c "$sees"
     is '... also when that is all of the step' "$(said)" '2 left alone: 0,1'
     job GPUBIND_ROLE=mine -N 1 -n 2 --gpus-per-task=1 sh -c "$sees"
