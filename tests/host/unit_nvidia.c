@@ -116,7 +116,7 @@ static void drops_hidden(void)
     struct text notes = {0};
     struct node node;
 
-    /* compare by device, not by index */
+    /* Device file 0 is that of the second GPU: compared by device, not by index. */
     drops_second("rm dev/nvidia0", "the second GPU's device file is missing");
     set_up(&node);
     run("rm dev/nvidia[0-9]");

@@ -44,7 +44,7 @@ char *typed_first(const struct typed *typed);
 char *typed_low(const struct typed *typed);
 /* Its bytes follow each other in memory, in the order of the type, from *start on. */
 bool typed_is_contiguous(const struct typed *typed, char **start);
-#define TYPED_UNIT 16 /* bytes */
+#define TYPED_UNIT 16 /* bytes, of which the lengths of descriptors are multiples (direct_send.h) */
 /* It has, or MPI_PACKED may have, predefined elements of several sizes, or of one that does not divide TYPED_UNIT: MPICH
  * refuses to receive such data in host memory, in a type with gaps, from a message that comes, or ends, as bytes: no
  * predefined element may come in parts. */

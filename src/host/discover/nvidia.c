@@ -336,7 +336,8 @@ static const char *find_gap(const char *root, const struct node *node)
 {
     static const char folder[] = "/proc/driver/nvidia/gpus";
 
-    if (node->ngpus == 0 && (!exists(root, folder) || has_any(root, folder, "")))
+    if (node->ngpus == 0 && node->nhidden == 0 &&
+        (!exists(root, folder) || has_any(root, folder, "")))
         return "there is a driver, but no GPU shows on the PCI bus";
     for (int g = 0; g < node->ngpus; g++)
         if (node->gpus[g].minor >= 0 && !node->gpus[g].mig &&
